@@ -1,0 +1,63 @@
+//! Why a server could not be had: each message is one that a newcomer can act upon.
+
+use std::{io, path::PathBuf, process::ExitStatus, time::Duration};
+
+/// A server could not be started or did not become ready.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program is not on this machine.
+    #[error("{program} was not found: {hint}")]
+    Missing {
+        /// What was looked for.
+        program: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The program is there but could not be run.
+    #[error("{program} could not be started: {source}")]
+    Spawn {
+        /// What was run.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The process ended by itself before it was ready.
+    #[error("{name} ended early ({status}); the end of its log:\n{tail}")]
+    Died {
+        /// Which process.
+        name: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines that it wrote.
+        tail: String,
+    },
+    /// The process lives but did not become ready in time.
+    #[error("{name} was not ready after {}s; the end of its log:\n{tail}", waited.as_secs())]
+    NotReady {
+        /// Which process.
+        name: String,
+        /// How long it was given.
+        waited: Duration,
+        /// The last lines that it wrote.
+        tail: String,
+    },
+    /// No port of [`port::RANGE`](crate::port::RANGE) is free.
+    #[error("no free loopback port")]
+    NoPort,
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: an I/O error with the path that it is about.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}
