@@ -23,6 +23,9 @@ pub struct State {
 }
 
 impl FixedWindow {
+    /// The most that can be counted: a stand-in where some valid limit is needed.
+    pub const LARGEST: Self = Self { limit: crate::MAX_EXACT, window_ms: 1_000 };
+
     /// A window of `window_ms` milliseconds with `limit` units in it.
     ///
     /// # Errors

@@ -1,0 +1,175 @@
+//! Routes: which rules, at what cost, and what happens when they cannot be asked.
+
+use super::{Errors, limits};
+use crate::document::{self, Document};
+use crate::matcher::Matcher;
+use crate::policy::{AnonymousMode, LimitId, Placement, PolicyLimit, Route, Rule, RuleId, Scope, SubjectKind, Unreachable};
+use weir_wire::MAX_CHARGES;
+
+pub(super) fn compile(errors: &mut Errors, document: &Document, rules: &[Rule], limits: &[PolicyLimit]) -> Vec<Route> {
+    let mut compiler = Compiler { errors, document, rules, limits };
+    document.routes.iter().map(|(name, route)| compiler.route(name, route)).collect()
+}
+
+struct Compiler<'a> {
+    errors: &'a mut Errors,
+    document: &'a Document,
+    rules: &'a [Rule],
+    limits: &'a [PolicyLimit],
+}
+
+impl Compiler<'_> {
+    fn route(&mut self, name: &str, written: &document::Route) -> Route {
+        let path = format!("routes.{name}");
+        let rules = self.route_rules(&path, written);
+        let (edge, quota) = rules.iter().copied().partition::<Vec<_>, _>(|id| self.subject(*id).placement() == Placement::Edge);
+        let unreachable = self.unreachable(&path, written);
+        self.costs(&path, written.cost, &rules, unreachable);
+        Route {
+            name: name.into(),
+            cost: written.cost,
+            unreachable,
+            anonymous: self.anonymous(&path, written, &rules),
+            failures: written.failures.as_deref().and_then(|rule| self.address_rule(&format!("{path}.failures"), rule)),
+            edge,
+            quota,
+            matchers: self.matchers(&path, written),
+        }
+    }
+
+    fn route_rules(&mut self, path: &str, written: &document::Route) -> Vec<RuleId> {
+        if written.rules.len() > MAX_CHARGES {
+            self.errors
+                .add(format!("{path}.rules"), format_args!("has {} rules; {MAX_CHARGES} is the most", written.rules.len()));
+        }
+        let mut rules = Vec::with_capacity(written.rules.len());
+        for (index, name) in written.rules.iter().enumerate() {
+            let path = format!("{path}.rules[{index}]");
+            let Some(id) = self.rule(&path, name) else { continue };
+            if rules.contains(&id) {
+                self.errors.add(path, format_args!("`{name}` is given twice and would be charged twice; remove one"));
+            } else {
+                rules.push(id);
+            }
+        }
+        rules
+    }
+
+    fn costs(&mut self, path: &str, cost: u64, rules: &[RuleId], unreachable: Unreachable) {
+        let path = format!("{path}.cost");
+        if cost == 0 {
+            self.errors.add(path, "must be at least 1");
+            return;
+        }
+        for id in rules {
+            let Some(rule) = self.rules.get(id.0) else { continue };
+            let mut by_plan: Vec<LimitId> = rule.limit_by_plan.clone();
+            by_plan.sort_unstable();
+            by_plan.dedup();
+            for limit in by_plan.iter().filter_map(|id| self.limits.get(id.0)) {
+                let name = &rule.name;
+                let falls_back = matches!(unreachable, Unreachable::Fallback { .. }) && rule.scope == Scope::Store;
+                if cost > limit.limit.capacity() {
+                    let capacity = limit.limit.capacity();
+                    self.errors.add(path.clone(), format_args!("{cost} is above the {capacity} that {name} holds, so no request could ever pass; lower the cost or raise the limit"));
+                } else if falls_back && cost > limit.share.capacity() {
+                    let share = limit.share.capacity();
+                    self.errors.add(
+                        path.clone(),
+                        format_args!("{cost} is above one gateway's share of {name}, {share}, so the fallback would admit nobody; lower the cost or use `unreachable: closed`"),
+                    );
+                }
+            }
+        }
+        if let Unreachable::Fallback { cap } = unreachable
+            && cost > cap.capacity()
+        {
+            self.errors
+                .add(path, format_args!("{cost} is above the fallback's cap of {}, so it would admit nobody", cap.capacity()));
+        }
+    }
+
+    fn unreachable(&mut self, path: &str, written: &document::Route) -> Unreachable {
+        match &written.unreachable {
+            document::Unreachable::Closed => Unreachable::Closed,
+            document::Unreachable::Fallback(fallback) => {
+                match limits::compile_cap(self.errors, &format!("{path}.unreachable.fallback.cap"), &fallback.cap) {
+                    Some(cap) => Unreachable::Fallback { cap },
+                    None => Unreachable::Closed,
+                }
+            }
+            document::Unreachable::Open(open) => {
+                if open.reason.trim().is_empty() {
+                    self.errors
+                        .add(format!("{path}.unreachable.open.reason"), "must say why the backend survives uncounted requests");
+                }
+                Unreachable::Open
+            }
+        }
+    }
+
+    fn anonymous(&mut self, path: &str, written: &document::Route, rules: &[RuleId]) -> AnonymousMode {
+        match &written.anonymous {
+            document::Anonymous::Unauthorized => AnonymousMode::Unauthorized,
+            document::Anonymous::Forbidden => AnonymousMode::Forbidden,
+            document::Anonymous::Rule(name) => {
+                let path = format!("{path}.anonymous.rule");
+                match self.address_rule(&path, name) {
+                    Some(id) if rules.contains(&id) => {
+                        self.errors
+                            .add(path, format_args!("`{name}` is among the route's rules already and would be charged twice"));
+                        AnonymousMode::Unauthorized
+                    }
+                    Some(id) => AnonymousMode::Rule(id),
+                    None => AnonymousMode::Unauthorized,
+                }
+            }
+        }
+    }
+
+    fn matchers(&mut self, path: &str, written: &document::Route) -> Vec<Matcher> {
+        let mut matchers = Vec::with_capacity(written.matches.len());
+        for (index, entry) in written.matches.iter().enumerate() {
+            let path = format!("{path}.match[{index}]");
+            let path_given = entry.path.as_deref().or(entry.path_prefix.as_deref());
+            if entry.host.is_none() && entry.method.is_none() && path_given.is_none() {
+                self.errors.add(path, "matches everything; name a host, method, path or path_prefix, or use defaults.route");
+            } else if path_given.is_some_and(|path| !path.starts_with('/')) {
+                self.errors.add(path, "a path begins with `/`");
+            } else if let Some(matcher) = Matcher::new(entry) {
+                matchers.push(matcher);
+            } else {
+                self.errors.add(path, "gives both path and path_prefix; keep one");
+            }
+        }
+        matchers
+    }
+
+    /// A rule that counts addresses in the store.
+    fn address_rule(&mut self, path: &str, name: &str) -> Option<RuleId> {
+        let id = self.rule(path, name)?;
+        let rule = self.rules.get(id.0)?;
+        if rule.subject == SubjectKind::Ip && rule.scope == Scope::Store {
+            return Some(id);
+        }
+        self.errors.add(
+            path,
+            format_args!(
+                "`{name}` must count addresses in the store (`subject: ip`, not `scope: local`): nobody is verified here"
+            ),
+        );
+        None
+    }
+
+    fn rule(&mut self, path: &str, name: &str) -> Option<RuleId> {
+        let position = self.document.rules.position(name);
+        if position.is_none() {
+            self.errors.unknown(path, "rule", name, self.document.rules.iter().map(|(name, _)| name));
+        }
+        position.map(RuleId)
+    }
+
+    fn subject(&self, id: RuleId) -> SubjectKind {
+        self.rules.get(id.0).map_or(SubjectKind::Gateway, |rule| rule.subject)
+    }
+}
