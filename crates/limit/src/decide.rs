@@ -1,7 +1,7 @@
 //! Several limits decided together: all of them are charged, or none.
 //!
 //! `hits` equal requests are decided at once, first come first served: the largest number that every
-//! limit has room for is admitted. What stands in the way of the next one is part of the verdict even
+//! limit has room for is admitted. How long the next one would have to wait is part of the verdict even
 //! when all were admitted, so that a gateway knows a bucket to be empty without asking again.
 
 use crate::{Limit, State};
@@ -20,10 +20,19 @@ pub struct Charge {
 pub struct Verdict {
     /// How many of the hits pass.
     pub admitted: u64,
-    /// What the next hit would be denied by; absent when it would pass.
-    pub denial: Option<Denial>,
-    /// What is left under each limit, in the order of the charges.
+    /// How each limit stands after that, in the order of the charges.
     pub quotas: Vec<Quota>,
+}
+
+/// How one limit stands after a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Whole units left.
+    pub remaining: u64,
+    /// Milliseconds until the whole capacity is there again.
+    pub reset_ms: u64,
+    /// Milliseconds until this limit has room for one more hit; 0 when it has now.
+    pub wait_ms: u64,
 }
 
 /// Why, and for how long, one more hit does not pass.
@@ -35,13 +44,20 @@ pub struct Denial {
     pub retry_ms: u64,
 }
 
-/// What is left under one limit after the decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
-    /// Whole units left.
-    pub remaining: u64,
-    /// Milliseconds until the whole capacity is there again.
-    pub reset_ms: u64,
+impl Verdict {
+    /// What the next hit would be denied by; `None` when it would pass.
+    #[must_use]
+    pub fn denial(&self) -> Option<Denial> {
+        Denial::of(self.quotas.iter().map(|quota| quota.wait_ms))
+    }
+}
+
+impl Denial {
+    /// From the wait of each charge, in their order.
+    pub fn of(waits_ms: impl Iterator<Item = u64> + Clone) -> Option<Self> {
+        let charge = waits_ms.clone().position(|wait_ms| wait_ms > 0)?;
+        Some(Self { charge, retry_ms: waits_ms.max()? })
+    }
 }
 
 /// Decides `hits` equal requests at `now_ms` (milliseconds since the Unix epoch) and spends what was admitted.
@@ -57,20 +73,18 @@ pub fn decide(charges: &[Charge], states: &mut [Option<State>], hits: u64, now_m
         .map(|(charge, state)| charge.limit.remaining(state) / charge.cost.max(1))
         .fold(hits, u64::min);
 
-    let mut denial: Option<Denial> = None;
     let mut quotas = Vec::with_capacity(charges.len());
-    for (index, ((charge, state), slot)) in charges.iter().zip(current).zip(states.iter_mut()).enumerate() {
+    for ((charge, state), slot) in charges.iter().zip(current).zip(states.iter_mut()) {
         let Charge { limit, cost } = charge;
         let after = limit.spend(state, cost.saturating_mul(admitted));
-        let wait_ms = limit.wait_ms(&after, *cost, now_ms);
-        if wait_ms > 0 {
-            let first = denial.get_or_insert(Denial { charge: index, retry_ms: 0 });
-            first.retry_ms = first.retry_ms.max(wait_ms);
-        }
-        quotas.push(Quota { remaining: limit.remaining(&after), reset_ms: limit.reset_ms(&after, now_ms) });
+        quotas.push(Quota {
+            remaining: limit.remaining(&after),
+            reset_ms: limit.reset_ms(&after, now_ms),
+            wait_ms: limit.wait_ms(&after, *cost, now_ms),
+        });
         if admitted > 0 {
             *slot = Some(after);
         }
     }
-    Verdict { admitted, denial, quotas }
+    Verdict { admitted, quotas }
 }

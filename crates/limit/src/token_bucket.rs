@@ -91,10 +91,16 @@ impl TokenBucket {
         State { spent_mt: 0, remainder: 0, updated_ms: now_ms }
     }
 
-    /// A clock that was set back refills nothing and counts on from where it stands now, so all refills
-    /// together never exceed the clock's own way forward.
+    /// A clock that was set back by up to [`crate::TTL_SLACK_MS`] refills nothing until it has caught up. Set
+    /// back further, the subject starts clean, which forgets at most one capacity: denials are not written,
+    /// so a bucket of the far future would otherwise deny until then.
     pub(crate) fn at(&self, state: State, now_ms: u64) -> State {
+        if state.updated_ms > now_ms.saturating_add(crate::TTL_SLACK_MS) {
+            return self.fresh(now_ms);
+        }
         let elapsed_ms = now_ms.saturating_sub(state.updated_ms);
+        // A debt of a far larger bucket, before the policy changed, is cut to what can be multiplied exactly.
+        let state = State { spent_mt: state.spent_mt.min(MAX_EXACT / 2 / self.per_ms), ..state };
         // A remainder of another policy's fraction is less than a millitoken whatever it says.
         let remainder = state.remainder.min(self.per_ms.saturating_sub(1));
         // Asked before it is multiplied: what is full stays full, and no product grows with idle time.
