@@ -16,6 +16,7 @@
 use crate::numbers::Numbers;
 use crate::subject::{Subject, Tag};
 use serde::{Deserialize, Serialize};
+use weir_limit::Denial;
 
 /// A batch of checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,24 +103,11 @@ pub enum Outcome {
 pub struct Verdict {
     /// How many of the hits pass; the first ones.
     pub admitted: u32,
-    /// What the next hit would be denied by; absent when it would pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub denial: Option<Denial>,
-    /// What is left under each charge, in their order.
+    /// How each charge stands after that, in their order.
     pub quotas: Vec<Quota>,
 }
 
-/// Why, and for how long, one more hit does not pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Denial {
-    /// Index of the first charge that denies.
-    pub charge: u32,
-    /// The longest wait of all charges that deny, in milliseconds.
-    pub retry_ms: u64,
-}
-
-/// What is left under one rule.
+/// How one rule stands after a decision; see [`weir_limit::Quota`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quota {
@@ -127,6 +115,22 @@ pub struct Quota {
     pub remaining: u64,
     /// Milliseconds until the whole capacity is there again.
     pub reset_ms: u64,
+    /// Milliseconds until there is room for one more hit; absent when there is now.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wait_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Verdict {
+    /// What the next hit would be denied by; `None` when it would pass.
+    #[must_use]
+    pub fn denial(&self) -> Option<Denial> {
+        Denial::of(self.quotas.iter().map(|quota| quota.wait_ms))
+    }
 }
 
 /// Why the store could not decide.
@@ -145,13 +149,10 @@ impl From<weir_limit::Verdict> for Verdict {
     fn from(verdict: weir_limit::Verdict) -> Self {
         Self {
             admitted: u32::try_from(verdict.admitted).unwrap_or(u32::MAX),
-            denial: verdict
-                .denial
-                .map(|denial| Denial { charge: u32::try_from(denial.charge).unwrap_or(u32::MAX), retry_ms: denial.retry_ms }),
             quotas: verdict
                 .quotas
                 .into_iter()
-                .map(|quota| Quota { remaining: quota.remaining, reset_ms: quota.reset_ms })
+                .map(|quota| Quota { remaining: quota.remaining, reset_ms: quota.reset_ms, wait_ms: quota.wait_ms })
                 .collect(),
         }
     }

@@ -15,7 +15,7 @@ pub mod key;
 pub mod numbers;
 pub mod subject;
 
-pub use decide::{Answer, ChargeRef, Check, DecideRequest, DecideResponse, Denial, Failure, Outcome, Quota, RuleLimit, Verdict};
+pub use decide::{Answer, ChargeRef, Check, DecideRequest, DecideResponse, Failure, Outcome, Quota, RuleLimit, Verdict};
 pub use numbers::Numbers;
 pub use subject::{Principal, Subject, Tag};
 
