@@ -44,6 +44,30 @@ pub enum Error {
     /// No port of [`port::RANGE`](crate::port::RANGE) is free.
     #[error("no free loopback port")]
     NoPort,
+    /// A server of this process could not listen.
+    #[error("port {port} cannot be listened on: {source}")]
+    Listen {
+        /// The port that was asked for; 0 for any.
+        port: u16,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A document is not YAML.
+    #[error("{}: {reason}", path.display())]
+    Yaml {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A private key could not be read or made.
+    #[error("{}: {reason}; remove it to have a new one made", path.display())]
+    Key {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -59,5 +83,10 @@ impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
+    }
+
+    /// A mistake about the private key at `path`.
+    pub(crate) fn key(path: &std::path::Path, reason: impl std::fmt::Display) -> Self {
+        Self::Key { path: path.to_owned(), reason: reason.to_string() }
     }
 }
