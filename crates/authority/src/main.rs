@@ -1,7 +1,7 @@
 //! `weir-authority`: arguments, log, signals. Everything else is the library.
 
 use clap::Parser;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -48,7 +48,8 @@ async fn main() -> ExitCode {
 
 async fn start(arguments: Arguments) -> Result<(), String> {
     let filter = EnvFilter::try_new(&arguments.log).map_err(|error| format!("--log {:?}: {error}", arguments.log))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let colours = io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
 
     // Before the listener: a bad URL should not look like a server that was there for a moment.
     let store = store(&arguments)?;

@@ -15,7 +15,9 @@ pub(super) fn client(url: &str) -> Result<(Client, String), StoreError> {
     let place = info.addr().to_string();
     // RESP3, because only its connections tell when they are closed.
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    let client = Client::open(info.set_redis_settings(settings)).map_err(address)?;
+    // Calls are small and waited for.
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    let client = Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp)).map_err(address)?;
     Ok((client, place))
 }
 
