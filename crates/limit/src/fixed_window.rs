@@ -61,8 +61,9 @@ impl FixedWindow {
         self.limit.saturating_sub(state.spent)
     }
 
+    /// At least 1 when `cost` is not there, also at the end of time, where windows have no end.
     pub(crate) fn wait_ms(&self, state: &State, cost: u64, now_ms: u64) -> u64 {
-        if cost <= self.remaining(state) { 0 } else { self.until_end_ms(state, now_ms) }
+        if cost <= self.remaining(state) { 0 } else { self.until_end_ms(state, now_ms).max(1) }
     }
 
     pub(crate) fn reset_ms(&self, state: &State, now_ms: u64) -> u64 {

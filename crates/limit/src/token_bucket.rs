@@ -46,19 +46,16 @@ impl TokenBucket {
         let refill = positive("refill", refill)?;
         let period_ms = period("refill period", period_ms)?;
 
-        let capacity_mt = capacity.checked_mul(MILLI).ok_or(LimitError::TooLarge { what: "capacity" })?;
         let refill_mt = refill.checked_mul(MILLI).ok_or(LimitError::TooLarge { what: "refill" })?;
         let divisor = greatest_common_divisor(refill_mt, period_ms);
-        let bucket = Self { capacity_mt, refill_mt: refill_mt / divisor, per_ms: period_ms / divisor };
-
+        let bucket = Self {
+            capacity_mt: countable("capacity", capacity.checked_mul(MILLI))?,
+            refill_mt: countable("refill", Some(refill_mt / divisor))?,
+            per_ms: period_ms / divisor,
+        };
         // The largest product of the arithmetic below: all that can be spent, times the denominator, plus one step.
-        bucket
-            .capacity_mt
-            .checked_mul(bucket.per_ms)
-            .and_then(|product| product.checked_add(bucket.refill_mt))
-            .and_then(|product| product.checked_add(bucket.per_ms))
-            .filter(|product| *product <= MAX_EXACT / 2)
-            .ok_or(LimitError::TooLarge { what: "capacity × refill period" })?;
+        let product = bucket.capacity_mt.checked_mul(bucket.per_ms);
+        countable("capacity × refill period", product.and_then(|product| product.checked_add(bucket.refill_mt + bucket.per_ms)))?;
         Ok(bucket)
     }
 
@@ -91,9 +88,10 @@ impl TokenBucket {
         State { spent_mt: 0, remainder: 0, updated_ms: now_ms }
     }
 
-    /// A clock that was set back by up to [`crate::TTL_SLACK_MS`] refills nothing until it has caught up. Set
-    /// back further, the subject starts clean, which forgets at most one capacity: denials are not written,
-    /// so a bucket of the far future would otherwise deny until then.
+    /// A clock that was set back by up to [`crate::TTL_SLACK_MS`] refills nothing, and the next admission counts
+    /// on from where it stands now: all refills together never exceed the clock's own way forward. Set back
+    /// further, the subject starts clean, which forgets at most one capacity: denials are not written, so a
+    /// bucket of the far future would otherwise deny until then.
     pub(crate) fn at(&self, state: State, now_ms: u64) -> State {
         if state.updated_ms > now_ms.saturating_add(crate::TTL_SLACK_MS) {
             return self.fresh(now_ms);
@@ -138,6 +136,11 @@ impl State {
     pub(crate) fn spend(self, tokens: u64) -> Self {
         Self { spent_mt: self.spent_mt.saturating_add(tokens.saturating_mul(MILLI)), ..self }
     }
+}
+
+/// A number whose sums with its like a double holds exactly.
+fn countable(what: &'static str, number: Option<u64>) -> Result<u64, LimitError> {
+    number.filter(|number| *number <= MAX_EXACT / 2).ok_or(LimitError::TooLarge { what })
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
