@@ -62,12 +62,12 @@ fn each_defect_is_named_with_its_path() {
         ),
         (
             br#"{"version":1,"limits":[{"rule":"R","numbers":{"gcra":{}}}]}"#.to_vec(),
-            "limits[0].numbers.gcra",
+            "limits[0].numbers",
             "unknown variant `gcra`, expected `fixed_window` or `token_bucket` at line 1 column 52",
         ),
         (
             br#"{"version":1,"limits":[],"checks":[{"id":1,"tag":{"who":"x"}}]}"#.to_vec(),
-            "checks[0].tag.who",
+            "checks[0].tag",
             "unknown variant `who`, expected one of `tenant`, `principal`, `ip` at line 1 column 55",
         ),
         // What does not hold together.

@@ -58,9 +58,13 @@ fn a_window_admits_its_limit_again_after_the_boundary() {
 fn a_bucket_of_20_at_2_per_second_goes_by_the_timeline() {
     let fixture = store(10);
     let bucket = Numbers::TokenBucket { capacity: 20, refill: 2, period_ms: 1000 };
-    for (ms, hits, passes, retry_ms) in
-        [(0, 21, 20, Some(500)), (300, 1, 0, Some(200)), (500, 1, 1, Some(500)), (5_500, 20, 10, Some(500)), (15_500, 20, 20, Some(500))]
-    {
+    for (ms, hits, passes, retry_ms) in [
+        (0, 21, 20, Some(500)),
+        (300, 1, 0, Some(200)),
+        (500, 1, 1, Some(500)),
+        (5_500, 20, 10, Some(500)),
+        (15_500, 20, 20, Some(500)),
+    ] {
         fixture.at(ms);
         let Outcome::Verdict(verdict) = fixture.decide(bucket, "atlas", hits) else { panic!("at {ms} ms") };
         assert_eq!((verdict.admitted, verdict.denial().map(|denial| denial.retry_ms)), (passes, retry_ms), "at {ms} ms");

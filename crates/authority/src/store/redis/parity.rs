@@ -50,8 +50,11 @@ fn step() -> impl Strategy<Value = Step> {
     let rule = (select(vec!["A", "B", "C"]), numbers()).prop_map(|(rule, numbers)| RuleLimit { rule: rule.to_owned(), numbers });
     let subject = prop_oneof![Just(Subject::Whole), Just(Subject::Principal(Principal::Jwt("u".to_owned())))];
     let charge = (rule, subject, prop_oneof![4 => 1..5_u64, 1 => any::<u64>()]);
-    (jump, prop_oneof![Just(1), 1..=64_u32], prop::collection::vec(charge, 1..5))
-        .prop_map(|(jump_ms, hits, charges)| Step { jump_ms, hits, charges })
+    (jump, prop_oneof![Just(1), 1..=64_u32], prop::collection::vec(charge, 1..5)).prop_map(|(jump_ms, hits, charges)| Step {
+        jump_ms,
+        hits,
+        charges,
+    })
 }
 
 /// The step's check; nothing when the random costs make none.
@@ -60,7 +63,11 @@ fn batch(step: &Step) -> Option<DecideBatch> {
     let mut charges = Vec::new();
     for (limit, subject, cost) in &step.charges {
         let capacity = weir_limit::Limit::try_from(limit.numbers).ok()?.capacity();
-        charges.push(ChargeRef { limit: u32::try_from(limits.len()).ok()?, subject: subject.clone(), cost: (cost - 1) % capacity + 1 });
+        charges.push(ChargeRef {
+            limit: u32::try_from(limits.len()).ok()?,
+            subject: subject.clone(),
+            cost: (cost - 1) % capacity + 1,
+        });
         limits.push(limit.clone());
     }
     let check = Check { id: 1, hits: step.hits, tag: Tag::Tenant("t".to_owned()), charges };

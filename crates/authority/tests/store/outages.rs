@@ -1,0 +1,181 @@
+//! A Redis that is not there, goes away, hangs, forgets or refuses.
+
+use crate::build::{bucket, verdict, whole, window};
+use crate::place::{PATIENCE, Witness, decide_until, ready, until};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use weir_authority::{DecideBatch, Store};
+use weir_testkit::{Redis, port};
+use weir_wire::{Failure, Outcome};
+
+const UNAVAILABLE: Outcome = Outcome::Failure(Failure::Unavailable);
+
+fn is_verdict(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Verdict(_))
+}
+
+/// 32 tasks that decide until the rest is done; what became of all their requests.
+struct Load {
+    tasks: JoinSet<()>,
+    stop: Arc<AtomicBool>,
+    tally: Arc<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    admitted: AtomicU64,
+    unavailable: AtomicU64,
+    unknown: AtomicU64,
+}
+
+impl Load {
+    fn start(store: &Arc<Store>, batch: DecideBatch) -> Self {
+        let (stop, tally, batch) = (Arc::new(AtomicBool::new(false)), Arc::new(Tally::default()), Arc::new(batch));
+        let mut tasks = JoinSet::new();
+        for _ in 0..32 {
+            let (store, batch, stop, tally) = (Arc::clone(store), Arc::clone(&batch), Arc::clone(&stop), Arc::clone(&tally));
+            tasks.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    let counter = match store.decide(&batch).await.remove(0) {
+                        Outcome::Verdict(verdict) => {
+                            assert_eq!(verdict.admitted, 1);
+                            &tally.admitted
+                        }
+                        Outcome::Failure(Failure::Unavailable) => &tally.unavailable,
+                        Outcome::Failure(_) => &tally.unknown,
+                    };
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        Self { tasks, stop, tally }
+    }
+
+    /// Waits for `more` admissions.
+    async fn go_on(&self, more: u64) {
+        let target = self.tally.admitted.load(Ordering::Relaxed) + more;
+        until(|| self.tally.admitted.load(Ordering::Relaxed) >= target).await;
+    }
+
+    async fn end(self) -> (u64, u64, u64) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.tasks.join_all().await;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (read(&self.tally.admitted), read(&self.tally.unavailable), read(&self.tally.unknown))
+    }
+}
+
+/// What Redis has counted under the window `W` of `atlas`.
+fn spent(witness: &mut Witness) -> u64 {
+    let value: String = witness.ask("GET w:{t:atlas}:W");
+    value.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flushed_scripts_fail_no_check_and_charge_none_twice() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let load = Load::start(&store, whole("atlas", &[window("W", 1 << 40)], 1));
+    for _ in 0..20 {
+        load.go_on(50).await;
+        witness.ask::<()>("SCRIPT FLUSH");
+    }
+    load.go_on(50).await;
+    let (admitted, unavailable, unknown) = load.end().await;
+    assert_eq!((unavailable, unknown), (0, 0));
+    assert_eq!(spent(&mut witness), admitted);
+    assert!(store.metrics().script_reloads.get() > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_connections_charge_nothing_twice_and_nothing_silently() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let load = Load::start(&store, whole("atlas", &[window("W", 1 << 40)], 1));
+    for _ in 0..10 {
+        load.go_on(50).await;
+        witness.ask::<i64>("CLIENT KILL TYPE normal");
+    }
+    load.go_on(50).await;
+    let (admitted, _, unknown) = load.end().await;
+    let spent = spent(&mut witness);
+    assert!((admitted..=admitted + unknown).contains(&spent), "{spent} spent, {admitted} admitted, {unknown} unknown");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_died_is_used_again_when_it_is_back() {
+    let mut redis = Redis::start().unwrap();
+    let store = ready(&redis).await;
+    let batch = whole("atlas", &[bucket("R", 1_000_000)], 1);
+    verdict(store.decide(&batch).await.remove(0));
+
+    redis.kill();
+    decide_until(&store, &batch, |outcome| *outcome == UNAVAILABLE).await;
+    let reason = store.readiness().unwrap_err();
+    assert!(reason.starts_with("waiting for redis: ") && reason.contains(&redis.port().to_string()), "{reason}");
+
+    redis.restart().unwrap();
+    decide_until(&store, &batch, is_verdict).await;
+    assert_eq!(store.readiness(), Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_started_first_waits_for_its_redis() {
+    let mut redis = Redis::start().unwrap();
+    redis.kill();
+    let store = Store::redis(&redis.url(), PATIENCE).unwrap();
+    let batch = whole("atlas", &[bucket("R", 10)], 1);
+    assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
+    assert!(store.readiness().is_err());
+
+    redis.restart().unwrap();
+    decide_until(&store, &batch, is_verdict).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_hangs_leaves_one_decision_unknown_and_then_none() {
+    let mut redis = Redis::start().unwrap();
+    let store = Store::redis(&redis.url(), Duration::from_millis(50)).unwrap();
+    let batch = whole("atlas", &[bucket("R", 1_000_000)], 1);
+    decide_until(&store, &batch, is_verdict).await;
+
+    let pid = redis.process().id().to_string();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    signal("-STOP");
+    decide_until(&store, &batch, |outcome| *outcome == Outcome::Failure(Failure::Unknown)).await;
+    decide_until(&store, &batch, |outcome| *outcome == UNAVAILABLE).await;
+    signal("-CONT");
+    decide_until(&store, &batch, is_verdict).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_is_not_ready_and_charges_nothing() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let batch = whole("atlas", &[bucket("R", 10)], 1);
+    let nobody = port::free().unwrap();
+    witness.ask::<()>(&format!("REPLICAOF 127.0.0.1 {nobody}"));
+    // Whether it comes as READONLY or MASTERDOWN, or the probe was first.
+    assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
+    until(|| store.readiness().is_err_and(|reason| reason.contains("replica"))).await;
+
+    witness.ask::<()>("REPLICAOF NO ONE");
+    let Outcome::Verdict(verdict) = decide_until(&store, &batch, is_verdict).await else { unreachable!() };
+    assert_eq!(verdict.quotas[0].remaining, 9);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_without_memory_charges_nothing() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let batch = whole("atlas", &[bucket("R", 10), window("W", 10)], 1);
+    witness.ask::<()>("CONFIG SET maxmemory 1");
+    assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
+    assert_eq!(witness.ask::<i64>("DBSIZE"), 0);
+    witness.ask::<()>("CONFIG SET maxmemory 0");
+    assert_eq!(verdict(store.decide(&batch).await.remove(0)).quotas[0].remaining, 9);
+}
