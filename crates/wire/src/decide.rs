@@ -120,7 +120,6 @@ pub struct Quota {
     pub wait_ms: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -1,0 +1,16 @@
+//! What can be asked about a request. Everything that comes back is hostile until parsed.
+
+/// A request as the host shows it, while its headers are being processed.
+pub trait Facts {
+    /// The first value of a header, as bytes: clients send what they like.
+    fn header(&self, name: &str) -> Option<Vec<u8>>;
+
+    /// An attribute of the request, the connection or the proxy's configuration, as bytes.
+    fn property(&self, path: &[&str]) -> Option<Vec<u8>>;
+}
+
+/// A header as text; what is not UTF-8 is no text.
+#[must_use]
+pub fn header_text(facts: &dyn Facts, name: &str) -> Option<String> {
+    facts.header(name).and_then(|bytes| String::from_utf8(bytes).ok())
+}

@@ -1,0 +1,116 @@
+//! Counters of this gateway alone, shared by its workers: `scope: local` rules, the fallback's shares, and
+//! the fallback's cap.
+//!
+//! Bounds: 1,024 slots × 8 records × 40 bytes = 320 KiB for subjects, 128 slots = 40 KiB for caps, which
+//! have a table of their own so that no crowd of subjects can push a cap out. A subject whose record had to
+//! give way starts with a full bucket; the route's cap bounds what that can admit.
+//!
+//! Several counters are asked before any is charged. Between the two another worker may have been faster:
+//! then the request is denied with what it had charged so far lost. A fallback errs on the strict side.
+
+use crate::shared::{Record, SharedData, Table};
+use weir_limit::{Limit, State, fixed_window, token_bucket};
+
+const SUBJECT_SLOTS: u32 = 1_024;
+const CAP_SLOTS: u32 = 128;
+
+/// How long a caller waits when other workers were faster too often.
+const CONTENDED_RETRY_MS: u64 = 1_000;
+
+/// One local counter with what it is charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalCharge {
+    /// Whose counter; see [`crate::fingerprint`].
+    pub fingerprint: u64,
+    /// Its numbers.
+    pub limit: Limit,
+    /// Units.
+    pub cost: u64,
+    /// Whether it counts the gateway as a whole.
+    pub whole_gateway: bool,
+}
+
+/// The counter that had no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalDenial {
+    /// Its index among the charges.
+    pub charge: usize,
+    /// Milliseconds until it has.
+    pub retry_ms: u64,
+}
+
+/// The counters.
+#[derive(Debug)]
+pub struct LocalBuckets {
+    subjects: Table,
+    caps: Table,
+}
+
+impl Default for LocalBuckets {
+    fn default() -> Self {
+        Self { subjects: Table::new("local", SUBJECT_SLOTS), caps: Table::new("cap", CAP_SLOTS) }
+    }
+}
+
+impl LocalBuckets {
+    /// Makes the tables, before the first request.
+    pub fn prepare(&self, shared: &dyn SharedData) {
+        self.subjects.prepare(shared);
+        self.caps.prepare(shared);
+    }
+
+    /// Charges all of `charges`, or denies.
+    ///
+    /// # Errors
+    /// The first counter without room.
+    pub fn spend(&self, shared: &dyn SharedData, charges: &[LocalCharge], now_ms: u64) -> Result<(), LocalDenial> {
+        for (index, charge) in charges.iter().enumerate() {
+            let state = self.table(charge).read(shared, charge.fingerprint).and_then(|record| state_of(&record));
+            let wait_ms = charge.limit.wait_ms(&charge.limit.at(state, now_ms), charge.cost, now_ms);
+            if wait_ms > 0 {
+                return Err(LocalDenial { charge: index, retry_ms: wait_ms });
+            }
+        }
+        for (index, charge) in charges.iter().enumerate() {
+            let LocalCharge { fingerprint, limit, cost, .. } = *charge;
+            let spent = self.table(charge).update(shared, fingerprint, |record| {
+                let state = limit.at(record.and_then(|record| state_of(&record)), now_ms);
+                match limit.wait_ms(&state, cost, now_ms) {
+                    0 => (Some(record_of(fingerprint, limit.spend(state, cost), now_ms)), 0),
+                    wait_ms => (None, wait_ms),
+                }
+            });
+            match spent {
+                Ok(0) => {}
+                Ok(retry_ms) => return Err(LocalDenial { charge: index, retry_ms }),
+                Err(_) => return Err(LocalDenial { charge: index, retry_ms: CONTENDED_RETRY_MS }),
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&self, charge: &LocalCharge) -> &Table {
+        if charge.whole_gateway { &self.caps } else { &self.subjects }
+    }
+}
+
+const FIXED_WINDOW: u64 = 1;
+const TOKEN_BUCKET: u64 = 2;
+
+/// The kind shares its word with a bucket's remainder, which is below its refill period and so far below 2^62.
+fn record_of(fingerprint: u64, state: State, now_ms: u64) -> Record {
+    let words = match state {
+        State::FixedWindow(state) => [FIXED_WINDOW, state.start_ms, state.spent],
+        State::TokenBucket(state) => [TOKEN_BUCKET.saturating_add(state.remainder << 2), state.updated_ms, state.spent_mt],
+    };
+    Record { fingerprint, stamp: now_ms, words }
+}
+
+fn state_of(record: &Record) -> Option<State> {
+    let [kind, time, spent] = record.words;
+    match kind & 3 {
+        FIXED_WINDOW => Some(State::FixedWindow(fixed_window::State { start_ms: time, spent })),
+        TOKEN_BUCKET => Some(State::TokenBucket(token_bucket::State { spent_mt: spent, remainder: kind >> 2, updated_ms: time })),
+        _ => None,
+    }
+}

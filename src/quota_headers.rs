@@ -1,0 +1,54 @@
+//! What a caller is told about its quotas: `RateLimit-Policy` and `RateLimit`, after the IETF's
+//! draft-ietf-httpapi-ratelimit-headers: a list of policies by the rule's name, with `q` the quota, `w` its
+//! window in seconds, `r` what remains and `t` the seconds until it is whole again.
+//!
+//! Rule names are letters, digits, `_` and `-` by the policy's compiler, so nothing here needs escaping.
+
+use std::fmt::Write;
+use weir_limit::Limit;
+use weir_wire::Quota;
+
+/// The two headers' values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuotaHeaders {
+    /// `RateLimit-Policy`.
+    pub policy: String,
+    /// `RateLimit`; empty when nothing is known of what remains.
+    pub remaining: String,
+}
+
+impl QuotaHeaders {
+    /// From the rules of a decision with how they stand.
+    #[must_use]
+    pub fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a Limit, Option<Quota>)>) -> Self {
+        let mut headers = Self::default();
+        for (name, limit, quota) in rules {
+            let (capacity, window_s) = (limit.capacity(), seconds(limit.period_ms()));
+            // Writing to a String does not fail.
+            let _ = write!(separated(&mut headers.policy), "\"{name}\";q={capacity};w={window_s}");
+            if let Some(Quota { remaining, reset_ms, .. }) = quota {
+                let reset_s = seconds(reset_ms);
+                let _ = write!(separated(&mut headers.remaining), "\"{name}\";r={remaining};t={reset_s}");
+            }
+        }
+        headers
+    }
+
+    /// The headers that have something to say.
+    pub fn into_pairs(self) -> impl Iterator<Item = (&'static str, String)> {
+        [("ratelimit-policy", self.policy), ("ratelimit", self.remaining)].into_iter().filter(|(_, value)| !value.is_empty())
+    }
+}
+
+/// Whole seconds, rounded up: who comes back then is not early.
+#[must_use]
+pub fn seconds(ms: u64) -> u64 {
+    ms.div_ceil(1_000)
+}
+
+fn separated(list: &mut String) -> &mut String {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list
+}
