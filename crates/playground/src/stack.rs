@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use weir_testkit::{Authority, Envoy, Redis, Upstream, authority::Started, envoy, port};
+use weir_testkit::{Authority, Envoy, Redis, Upstream, authority::Started, envoy, port, process};
 
 use crate::stop::Stop;
 
@@ -75,6 +75,7 @@ impl Stack {
         tokio::select! {
             biased;
             () = stop.asked_for() => {
+                process::give_up();
                 // What is started by then ends here.
                 drop(starting.await);
                 Ok(None)

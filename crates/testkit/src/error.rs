@@ -14,12 +14,12 @@ pub enum Error {
         hint: String,
     },
     /// The program is there but could not be run.
-    #[error("{program} could not be started: {source}")]
+    #[error("{program} could not be started: {reason}")]
     Spawn {
         /// What was run.
         program: String,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The process ended by itself before it was ready.
     #[error("{name} ended early ({status}); the end of its log:\n{tail}")]
@@ -41,16 +41,22 @@ pub enum Error {
         /// The last lines that it wrote.
         tail: String,
     },
+    /// [`process::give_up`](crate::process::give_up) was called meanwhile.
+    #[error("{name} was not waited for any longer")]
+    GivenUp {
+        /// Which process.
+        name: String,
+    },
     /// No port of [`port::RANGE`](crate::port::RANGE) is free.
     #[error("no free loopback port")]
     NoPort,
     /// A server of this process could not listen.
-    #[error("port {port} cannot be listened on: {source}")]
+    #[error("port {port} cannot be listened on: {reason}")]
     Listen {
         /// The port that was asked for; 0 for any.
         port: u16,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A document is not YAML.
     #[error("{}: {reason}", path.display())]
@@ -69,12 +75,12 @@ pub enum Error {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {reason}", path.display())]
     File {
         /// Which file.
         path: PathBuf,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
 }
 
@@ -82,7 +88,7 @@ impl Error {
     /// For `map_err`: an I/O error with the path that it is about.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File { path, source }
+        move |reason| Self::File { path, reason }
     }
 
     /// A mistake about the private key at `path`.

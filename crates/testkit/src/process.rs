@@ -8,6 +8,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -22,6 +23,13 @@ pub const READY_WITHIN: Duration = Duration::from_secs(30);
 const END_WITHIN: Duration = Duration::from_secs(3);
 const POLL_EVERY: Duration = Duration::from_millis(10);
 const TAIL_LINES: usize = 20;
+
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Makes every wait for readiness in this program fail at once, now and later: for a program that has been asked to end.
+pub fn give_up() {
+    GIVEN_UP.store(true, Ordering::Relaxed);
+}
 
 /// A running child process and its log.
 #[derive(Debug)]
@@ -42,20 +50,23 @@ impl Process {
         let err = out.try_clone().map_err(Error::file(&log))?;
         command.stdin(Stdio::null()).stdout(out).stderr(err);
         let program = command.get_program().to_string_lossy().into_owned();
-        let child = command.spawn().map_err(|source| Error::Spawn { program, source })?;
+        let child = command.spawn().map_err(|reason| Error::Spawn { program, reason })?;
         Ok(Self { name: name.to_owned(), child, log })
     }
 
     /// Polls `ready` until it says so, the process dies, or [`READY_WITHIN`] has passed.
     ///
     /// # Errors
-    /// [`Error::Died`] or [`Error::NotReady`], each with the end of the log.
+    /// [`Error::Died`] or [`Error::NotReady`], each with the end of the log; [`Error::GivenUp`] after [`give_up`].
     pub fn wait_until(&mut self, mut ready: impl FnMut() -> bool) -> Result<()> {
         let begun = Instant::now();
         loop {
             self.check_alive()?;
             if ready() {
                 return Ok(());
+            }
+            if GIVEN_UP.load(Ordering::Relaxed) {
+                return Err(Error::GivenUp { name: self.name.clone() });
             }
             if begun.elapsed() > READY_WITHIN {
                 return Err(Error::NotReady { name: self.name.clone(), waited: READY_WITHIN, tail: self.log_tail() });
@@ -137,7 +148,7 @@ impl Drop for Process {
 /// Turns "no such file" into a message with a hint; for programs that a machine may lack.
 pub(crate) fn or_missing(error: Error, hint: &str) -> Error {
     match error {
-        Error::Spawn { program, source } if source.kind() == io::ErrorKind::NotFound => {
+        Error::Spawn { program, reason } if reason.kind() == io::ErrorKind::NotFound => {
             Error::Missing { program, hint: hint.to_owned() }
         }
         other => other,

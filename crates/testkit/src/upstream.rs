@@ -42,7 +42,7 @@ impl Upstream {
     /// # Errors
     /// As [`Upstream::start`].
     pub fn start_on(port: u16) -> Result<Self> {
-        let listen = |source| Error::Listen { port, source };
+        let listen = |reason| Error::Listen { port, reason };
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let addr = listener.local_addr().map_err(listen)?;

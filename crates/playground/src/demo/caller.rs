@@ -32,9 +32,14 @@ impl Caller {
         Ok(Self { client, url, keys: Keys::development()? })
     }
 
-    /// A request of a user of a tenant.
-    pub(super) fn verified(&self, method: Method, path: &str, tenant: &str, user: &str) -> RequestBuilder {
-        self.anonymous(method, path).bearer_auth(self.keys.token(tenant, user))
+    /// A token for a user of a tenant.
+    pub(super) fn token(&self, tenant: &str, user: &str) -> String {
+        self.keys.token(tenant, user)
+    }
+
+    /// A request of whom the token is for.
+    pub(super) fn verified(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
+        self.anonymous(method, path).bearer_auth(token)
     }
 
     /// A request of nobody in particular.

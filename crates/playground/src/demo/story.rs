@@ -127,7 +127,8 @@ impl Story {
     }
 
     fn catalog(&self, tenant: &str, user: &str, count: usize) -> Vec<RequestBuilder> {
-        (0..count).map(|_| self.caller.verified(Method::GET, "/catalog", tenant, user)).collect()
+        let token = self.caller.token(tenant, user);
+        (0..count).map(|_| self.caller.verified(Method::GET, "/catalog", &token)).collect()
     }
 
     fn login(&self) -> RequestBuilder {
@@ -135,7 +136,7 @@ impl Story {
     }
 
     async fn one(&self, method: Method, path: &str, tenant: &str, user: &str) -> anyhow::Result<Answer> {
-        caller::send(self.caller.verified(method, path, tenant, user)).await
+        caller::send(self.caller.verified(method, path, &self.caller.token(tenant, user))).await
     }
 }
 
