@@ -1,8 +1,10 @@
-//! The plugin's configuration: JSON, unknown fields refused.
+//! The plugin's configuration: JSON, or the protobuf that Envoy makes of YAML; unknown fields refused.
 //!
 //! ```json
 //! {"placement": "quota", "authority": {"cluster": "weir-authority"}, "policy": {"version": 1, "rules": {}, "routes": {}}}
 //! ```
+
+pub mod structure;
 
 use serde::Deserialize;
 use weir_policy::{Document, Placement, Policy, PolicyErrors, compile};
@@ -54,14 +56,15 @@ struct Authority {
 }
 
 impl Config {
-    /// Parses and compiles a configuration.
+    /// Parses and compiles a configuration: the text of a `StringValue`, or the bytes of a `Struct`.
     ///
     /// # Errors
     /// What is wrong, where, and what would be right.
-    pub fn parse(json: &[u8]) -> Result<Self, ConfigError> {
-        let json = &mut serde_json::Deserializer::from_slice(json);
-        let written: Written =
-            serde_path_to_error::deserialize(json).map_err(|error| ConfigError::Spelling(error.to_string()))?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, ConfigError> {
+        // A `google.protobuf.Struct` is no JSON, and JSON is no Struct.
+        let text = structure::parse(bytes).map(|value| value.to_string());
+        let json = text.as_deref().map_or(bytes, str::as_bytes);
+        let written = read(json).map_err(ConfigError::Spelling)?;
         if written.authority.cluster.is_empty() {
             return Err(ConfigError::NoCluster);
         }
@@ -71,4 +74,11 @@ impl Config {
         };
         Ok(Self { placement, cluster: written.authority.cluster, policy: compile::compile(&written.policy)? })
     }
+}
+
+fn read(json: &[u8]) -> Result<Written, String> {
+    let json = &mut serde_json::Deserializer::from_slice(json);
+    let written = serde_path_to_error::deserialize(&mut *json).map_err(|error| error.to_string())?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(written)
 }
