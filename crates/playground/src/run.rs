@@ -108,16 +108,18 @@ BIRCH='{birch}'
 # 20 pass, the 21st is 429; five seconds later ten more pass.
 curl -s -o /dev/null -w '%{{http_code}} ' "{url}/catalog?[1-21]" -H "authorization: Bearer $ATLAS"; echo
 # Why: the rule that denied it, and when to come back.
-curl -i {url}/catalog -H "authorization: Bearer $ATLAS"
+curl -si {url}/catalog -H "authorization: Bearer $ATLAS"; echo
 # Meanwhile Birch's burst of 12 passes.
 curl -s -o /dev/null -w '%{{http_code}} ' "{url}/catalog?[1-12]" -H "authorization: Bearer $BIRCH"; echo
 
-curl -i -X POST {url}/checkout -H "authorization: Bearer $ATLAS"
-curl -i -X POST {url}/search -H "authorization: Bearer $ATLAS"
-curl -i -X POST {url}/reports/export -H "authorization: Bearer $BIRCH"
+# The other routes, each with its own limits: an export costs ten times a read.
+sleep 5
+curl -si -X POST {url}/checkout -H "authorization: Bearer $ATLAS"; echo
+curl -si -X POST {url}/search -H "authorization: Bearer $ATLAS"; echo
+curl -si -X POST {url}/reports/export -H "authorization: Bearer $BIRCH"; echo
 # No token, so counted by address: 20 in ten seconds.
-curl -i -X POST {url}/login -d '{{"password":"correct"}}'
-curl -i {url}/health
+curl -si -X POST {url}/login -d '{{"password":"correct"}}'; echo
+curl -si {url}/health; echo
 
 # What Weir has counted.
 curl -s {admin}/stats/prometheus | grep ^weir_
