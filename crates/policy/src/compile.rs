@@ -74,13 +74,13 @@ struct Errors(Vec<PolicyError>);
 
 impl Errors {
     fn add(&mut self, path: impl Into<String>, message: impl Display) {
-        self.0.push(PolicyError { path: path.into(), message: message.to_string() });
+        self.0.push(PolicyError::new(&path.into(), &message.to_string()));
     }
 
     fn unknown<'a>(&mut self, path: impl Into<String>, kind: &str, name: &str, known: impl Iterator<Item = &'a str>) {
         let known = known.take(8).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "there are none".into() } else { format!("there are: {known}") };
-        self.add(path, format_args!("there is no {kind} `{}`; {known}", name.escape_debug()));
+        self.add(path, format_args!("there is no {kind} `{name}`; {known}"));
     }
 
     fn into_result<T>(self, compiled: T) -> Result<T, PolicyErrors> {
@@ -93,7 +93,7 @@ fn check_names<'a>(errors: &mut Errors, section: &str, names: impl ExactSizeIter
         errors.add(section, format_args!("has {} entries; {most} is the most", names.len()));
     }
     for name in names.filter(|name| !is_name(name)) {
-        let shown: String = name.escape_debug().take(MAX_NAME_BYTES).collect();
+        let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
         errors.add(
             section,
             format_args!(
@@ -115,12 +115,20 @@ fn check_defaults(errors: &mut Errors, defaults: &document::Defaults) {
     }
 }
 
+/// Of what can be compared with a verified claim.
+fn check_text(errors: &mut Errors, path: &str, text: &str) {
+    if text.is_empty() || text.len() > MAX_SUBJECT_BYTES || text.chars().any(char::is_control) {
+        errors.add(path, format_args!("must have 1 to {MAX_SUBJECT_BYTES} bytes and no control characters"));
+    }
+}
+
+fn knows_tenants(identity: &document::Identity) -> bool {
+    identity.jwt.as_ref().is_some_and(|jwt| jwt.tenant.is_some())
+        || identity.mtls.as_ref().is_some_and(|mtls| mtls.tenant.is_some())
+}
+
 fn compile_identity(errors: &mut Errors, identity: &document::Identity) -> IdentitySources {
-    let mut check = |path: &str, text: &str| {
-        if text.is_empty() || text.len() > MAX_SUBJECT_BYTES || text.chars().any(char::is_control) {
-            errors.add(path, format_args!("must have 1 to {MAX_SUBJECT_BYTES} bytes and no control characters"));
-        }
-    };
+    let mut check = |path: &str, text: &str| check_text(errors, path, text);
     if let Some(jwt) = &identity.jwt {
         check("identity.jwt.metadata_key", &jwt.metadata_key);
         check("identity.jwt.principal", &jwt.principal);
@@ -145,8 +153,7 @@ fn compile_identity(errors: &mut Errors, identity: &document::Identity) -> Ident
 
 fn compile_rules(errors: &mut Errors, document: &Document, limit_by_plan: Vec<Vec<crate::LimitId>>) -> Vec<Rule> {
     let knows_principals = document.identity.jwt.is_some() || document.identity.mtls.is_some();
-    let knows_tenants = document.identity.jwt.as_ref().is_some_and(|jwt| jwt.tenant.is_some())
-        || document.identity.mtls.as_ref().is_some_and(|mtls| mtls.tenant.is_some());
+    let knows_tenants = knows_tenants(&document.identity);
     let compile_rule = |((name, rule), limit_by_plan): ((&str, &document::Rule), Vec<crate::LimitId>)| {
         let path = || format!("rules.{name}.subject");
         match rule.subject {
@@ -168,8 +175,20 @@ fn compile_rules(errors: &mut Errors, document: &Document, limit_by_plan: Vec<Ve
 
 fn compile_tenants(errors: &mut Errors, document: &Document) -> HashMap<String, usize> {
     let mut plans_by_tenant = HashMap::new();
+    if !knows_tenants(&document.identity) {
+        let given = [
+            ("plans", document.plans.iter().len() > 0),
+            ("tenants", document.tenants.iter().len() > 0),
+            ("defaults.plan", document.defaults.plan.is_some()),
+        ];
+        for (path, _) in given.iter().filter(|(_, given)| *given) {
+            errors.add(*path, "is for tenants, and no source under `identity` names one; add `tenant` to identity.jwt or identity.mtls, or remove it");
+        }
+    }
     for (tenant, plan) in document.tenants.iter() {
-        if let Some(position) = find_plan(errors, document, &format!("tenants.{}", tenant.escape_debug()), plan) {
+        let path = format!("tenants.{tenant}");
+        check_text(errors, &path, tenant);
+        if let Some(position) = find_plan(errors, document, &path, plan) {
             plans_by_tenant.insert(tenant.into(), position);
         }
     }
@@ -183,6 +202,3 @@ fn find_plan(errors: &mut Errors, document: &Document, path: &str, plan: &str) -
     }
     position
 }
-
-#[cfg(test)]
-mod tests;

@@ -201,7 +201,8 @@ pub struct TokenBucket {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Requests that take this route when neither the route's metadata nor its name in Envoy says.
+    /// Requests that take this route when neither the route's metadata nor its name in Envoy says; see
+    /// [`crate::matcher`] for when several routes match.
     #[serde(default, rename = "match")]
     pub matches: Vec<Match>,
     /// Names of rules, in the order in which a denial is attributed.

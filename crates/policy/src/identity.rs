@@ -41,8 +41,8 @@ pub enum Anonymous {
 
 /// A name from a verified source: 1 to 256 bytes of UTF-8 without control characters.
 ///
-/// Envoy hands over a JSON number as 8 raw bytes and a bool as one; both contain control characters for all
-/// values that identity providers issue, so they end here rather than as somebody's name.
+/// Envoy hands over a JSON number as the 8 bytes of a double and a bool as one. A bool and every integer below
+/// 2^51 contain a control character or are no UTF-8, so they end here rather than as somebody's name.
 ///
 /// # Errors
 /// [`Anonymous::Missing`] for nothing, [`Anonymous::Malformed`] for what is no name.

@@ -1,4 +1,9 @@
 //! Which route a request takes when the proxy's own configuration does not say.
+//!
+//! Of all matchers that hold, the one that says most decides: first by its path (exact before prefix, a
+//! longer prefix before a shorter), then by its host, then by its method. The order of the document does not
+//! matter, because it does not survive everywhere: Istio keeps plugin configuration in a protobuf `Struct`,
+//! whose fields have none. Two matchers that say the same are refused when the policy is compiled.
 
 use crate::document::Match;
 use crate::policy::{Policy, RouteId};
@@ -15,7 +20,7 @@ pub struct Target<'a> {
 }
 
 /// A compiled [`Match`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Matcher {
     pub(crate) host: Option<String>,
     pub(crate) method: Option<String>,
@@ -23,7 +28,7 @@ pub struct Matcher {
 }
 
 /// How a path is compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PathMatch {
     Exact(String),
     Prefix(String),
@@ -38,7 +43,17 @@ impl Matcher {
             (None, Some(prefix)) => Some(PathMatch::Prefix(prefix.trim_end_matches('/').into())),
             (None, None) => None,
         };
-        Some(Self { host: written.host.clone(), method: written.method.clone(), path })
+        Some(Self { host: written.host.as_deref().map(str::to_ascii_lowercase), method: written.method.clone(), path })
+    }
+
+    /// How much the matcher says. Different matchers that hold for one request differ in this too.
+    fn weight(&self) -> (usize, bool, bool) {
+        let path = match &self.path {
+            None => 0,
+            Some(PathMatch::Prefix(prefix)) => 1 + prefix.len(),
+            Some(PathMatch::Exact(_)) => usize::MAX,
+        };
+        (path, self.host.is_some(), self.method.is_some())
     }
 
     fn matches(&self, target: &Target<'_>) -> bool {
@@ -60,10 +75,19 @@ impl PathMatch {
 }
 
 impl Policy {
-    /// The first route, in the order written, that matches `target`.
+    /// Whether any route is found by looking at the request.
+    #[must_use]
+    pub fn has_matchers(&self) -> bool {
+        self.routes.iter().any(|route| !route.matchers.is_empty())
+    }
+
+    /// The route whose matcher says most about `target`.
     #[must_use]
     pub fn match_route(&self, target: &Target<'_>) -> Option<RouteId> {
-        self.routes.iter().position(|route| route.matchers.iter().any(|matcher| matcher.matches(target))).map(RouteId)
+        let matchers =
+            self.routes.iter().enumerate().flat_map(|(index, route)| route.matchers.iter().map(move |own| (index, own)));
+        let (index, _) = matchers.filter(|(_, matcher)| matcher.matches(target)).max_by_key(|(_, matcher)| matcher.weight())?;
+        Some(RouteId(index))
     }
 }
 
@@ -72,7 +96,7 @@ fn without_query(path: &str) -> &str {
 }
 
 /// `host:port` and `[v6]:port` without the port; a bare IPv6 address cannot stand in `:authority`.
-fn without_port(authority: &str) -> &str {
+pub(crate) fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,

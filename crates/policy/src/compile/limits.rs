@@ -3,7 +3,7 @@
 use super::Errors;
 use crate::document::{self, Document};
 use crate::policy::{LimitId, PolicyLimit, RuleId};
-use weir_limit::{Limit, LimitError};
+use weir_limit::{Limit, LimitError, MAX_PERIOD_MS};
 use weir_wire::{Numbers, RuleLimit};
 
 /// All limits, and for each rule the limit of each plan with, last, that of everybody else.
@@ -20,13 +20,13 @@ pub(super) fn compile(errors: &mut Errors, document: &Document) -> (Vec<PolicyLi
         (0..limits.len()).map(|own| vec![LimitId(own); document.plans.iter().len() + 1]).collect();
     for (plan, (plan_name, numbers)) in document.plans.iter().enumerate() {
         for (rule_name, written) in numbers.iter() {
-            let path = format!("plans.{plan_name}.{}", rule_name.escape_debug());
+            let path = format!("plans.{plan_name}.{rule_name}");
             let Some(rule) = document.rules.position(rule_name) else {
                 errors.unknown(path, "rule", rule_name, document.rules.iter().map(|(name, _)| name));
                 continue;
             };
             if !document.rules.get(rule).is_some_and(|(_, rule)| has_plans(rule.subject)) {
-                errors.add(path, "a plan belongs to a tenant; this rule counts no tenant and none of its callers");
+                errors.add(path, "this rule counts neither tenants nor their callers, so it has no plans; remove it");
                 continue;
             }
             if let Some(limit) = compile_limit(errors, document, &path, RuleId(rule), written) {
@@ -56,7 +56,13 @@ fn compile_limit(
     let share: Limit = share(written, document.defaults.gateways.max(1))
         .try_into()
         .map_err(|error| {
-            errors.add(path, format_args!("one gateway's share of it (1 / {}): {error}", document.defaults.gateways));
+            let gateways = document.defaults.gateways;
+            errors.add(
+                path,
+                format_args!(
+                    "in one gateway's share of it, {error}; use a shorter period or fewer than {gateways} defaults.gateways"
+                ),
+            );
         })
         .ok()?;
     let name = document.rules.get(rule.0).map(|(name, _)| name.to_owned()).unwrap_or_default();
@@ -82,11 +88,12 @@ fn share(written: &document::Limit, gateways: u64) -> Numbers {
     match numbers(written) {
         Numbers::FixedWindow { limit, window_ms } => Numbers::FixedWindow { limit: (limit / gateways).max(1), window_ms },
         Numbers::TokenBucket { capacity, refill, period_ms } => {
-            // The rate is divided by stretching the period where that is exact, which it always is.
-            let (refill, period_ms) = if refill % gateways == 0 {
+            let stretched_ms = period_ms.saturating_mul(gateways);
+            // Exactly, by a smaller refill or a longer period; rounded down where no period is that long.
+            let (refill, period_ms) = if refill % gateways == 0 || (stretched_ms > MAX_PERIOD_MS && refill > gateways) {
                 (refill / gateways, period_ms)
             } else {
-                (refill, period_ms.saturating_mul(gateways))
+                (refill, stretched_ms)
             };
             Numbers::TokenBucket { capacity: (capacity / gateways).max(1), refill, period_ms }
         }

@@ -2,12 +2,13 @@
 
 use super::{Errors, limits};
 use crate::document::{self, Document};
-use crate::matcher::Matcher;
+use crate::matcher::{Matcher, without_port};
 use crate::policy::{AnonymousMode, LimitId, Placement, PolicyLimit, Route, Rule, RuleId, Scope, SubjectKind, Unreachable};
+use hashbrown::HashMap;
 use weir_wire::MAX_CHARGES;
 
 pub(super) fn compile(errors: &mut Errors, document: &Document, rules: &[Rule], limits: &[PolicyLimit]) -> Vec<Route> {
-    let mut compiler = Compiler { errors, document, rules, limits };
+    let mut compiler = Compiler { errors, document, rules, limits, matched: HashMap::new() };
     document.routes.iter().map(|(name, route)| compiler.route(name, route)).collect()
 }
 
@@ -16,6 +17,8 @@ struct Compiler<'a> {
     document: &'a Document,
     rules: &'a [Rule],
     limits: &'a [PolicyLimit],
+    /// Where each matcher was given.
+    matched: HashMap<Matcher, String>,
 }
 
 impl Compiler<'_> {
@@ -24,12 +27,17 @@ impl Compiler<'_> {
         let rules = self.route_rules(&path, written);
         let (edge, quota) = rules.iter().copied().partition::<Vec<_>, _>(|id| self.subject(*id).placement() == Placement::Edge);
         let unreachable = self.unreachable(&path, written);
-        self.costs(&path, written.cost, &rules, unreachable);
+        let anonymous = self.anonymous(&path, written, &rules);
+        let mut charged = rules;
+        if let AnonymousMode::Rule(id) = anonymous {
+            charged.push(id);
+        }
+        self.costs(&path, written.cost, &charged, unreachable);
         Route {
             name: name.into(),
             cost: written.cost,
             unreachable,
-            anonymous: self.anonymous(&path, written, &rules),
+            anonymous,
             failures: written.failures.as_deref().and_then(|rule| self.address_rule(&format!("{path}.failures"), rule)),
             edge,
             quota,
@@ -84,8 +92,13 @@ impl Compiler<'_> {
         if let Unreachable::Fallback { cap } = unreachable
             && cost > cap.capacity()
         {
-            self.errors
-                .add(path, format_args!("{cost} is above the fallback's cap of {}, so it would admit nobody", cap.capacity()));
+            self.errors.add(
+                path,
+                format_args!(
+                    "{cost} is above the fallback's cap of {}, so it would admit nobody; lower the cost or raise the cap",
+                    cap.capacity()
+                ),
+            );
         }
     }
 
@@ -116,8 +129,10 @@ impl Compiler<'_> {
                 let path = format!("{path}.anonymous.rule");
                 match self.address_rule(&path, name) {
                     Some(id) if rules.contains(&id) => {
-                        self.errors
-                            .add(path, format_args!("`{name}` is among the route's rules already and would be charged twice"));
+                        self.errors.add(
+                            path,
+                            format_args!("`{name}` is among the route's rules already and would be charged twice; name another"),
+                        );
                         AnonymousMode::Unauthorized
                     }
                     Some(id) => AnonymousMode::Rule(id),
@@ -131,18 +146,34 @@ impl Compiler<'_> {
         let mut matchers = Vec::with_capacity(written.matches.len());
         for (index, entry) in written.matches.iter().enumerate() {
             let path = format!("{path}.match[{index}]");
-            let path_given = entry.path.as_deref().or(entry.path_prefix.as_deref());
-            if entry.host.is_none() && entry.method.is_none() && path_given.is_none() {
-                self.errors.add(path, "matches everything; name a host, method, path or path_prefix, or use defaults.route");
-            } else if path_given.is_some_and(|path| !path.starts_with('/')) {
-                self.errors.add(path, "a path begins with `/`");
-            } else if let Some(matcher) = Matcher::new(entry) {
-                matchers.push(matcher);
-            } else {
-                self.errors.add(path, "gives both path and path_prefix; keep one");
+            match self.matcher(&path, entry) {
+                Ok(matcher) => matchers.push(matcher),
+                Err(mistake) => self.errors.add(path, mistake),
             }
         }
         matchers
+    }
+
+    /// Refuses what would never match, or always: a typo here must not be "no limit".
+    fn matcher(&mut self, path: &str, entry: &document::Match) -> Result<Matcher, String> {
+        let written_path = entry.path.as_deref().or(entry.path_prefix.as_deref());
+        if entry.host.is_none() && entry.method.is_none() && written_path.is_none() {
+            return Err("matches everything; name a host, method, path or path_prefix, or use defaults.route".into());
+        }
+        if let Some(path) = written_path.filter(|path| !path.starts_with('/') || path.contains(['?', '#'])) {
+            return Err(format!("`{path}` is no path; begin with `/` and leave the query out"));
+        }
+        if let Some(host) = entry.host.as_deref().filter(|host| host.is_empty() || without_port(host) != *host) {
+            return Err(format!("`{host}` is no host; leave the port out"));
+        }
+        if let Some(method) = entry.method.as_deref().filter(|method| !is_method(method)) {
+            return Err(format!("`{method}` is no method; write it in capitals, such as `GET`"));
+        }
+        let matcher = Matcher::new(entry).ok_or("gives both path and path_prefix; keep one")?;
+        match self.matched.insert(matcher.clone(), path.into()) {
+            Some(other) => Err(format!("says the same as {other}; remove one")),
+            None => Ok(matcher),
+        }
     }
 
     /// A rule that counts addresses in the store.
@@ -172,4 +203,8 @@ impl Compiler<'_> {
     fn subject(&self, id: RuleId) -> SubjectKind {
         self.rules.get(id.0).map_or(SubjectKind::Gateway, |rule| rule.subject)
     }
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || b"-_".contains(&byte))
 }
