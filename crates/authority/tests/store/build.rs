@@ -30,8 +30,11 @@ pub(crate) fn jwt(sub: &str) -> Subject {
     Subject::Principal(Principal::Jwt(sub.to_owned()))
 }
 
+/// A check's limits, each with whom it counts and the cost.
+type Charges = Vec<(RuleLimit, Subject, u64)>;
+
 /// Checks with their tag, hits and charges.
-pub(crate) fn batch(checks: Vec<(Tag, u32, Vec<(RuleLimit, Subject, u64)>)>) -> DecideBatch {
+pub(crate) fn batch(checks: Vec<(Tag, u32, Charges)>) -> DecideBatch {
     let mut request = DecideRequest { version: VERSION, limits: Vec::new(), checks: Vec::new() };
     for (id, (tag, hits, charges)) in (0..).zip(checks) {
         let charges = charges.into_iter().map(|(limit, subject, cost)| {

@@ -17,109 +17,124 @@
 -- TTL, so no key can outlive its meaning. A denial writes nothing.
 --
 -- The time is the store's. The arithmetic is that of the crate weir-limit, in doubles that hold integers:
--- the authority refuses numbers whose products would go beyond 2^53.
+-- the authority refuses numbers whose products would go beyond 2^53. (a - a % b) / b is the whole quotient.
+--
+-- Redis runs nothing else meanwhile, so this is written for few calls and few tables.
 
 local MAX_EXACT = 9007199254740992
 local TTL_SLACK_MS = 1000
 
-local floor, max, min = math.floor, math.max, math.min
-
-local function numbers(value, pattern)
-  local a, b, c = string.match(value, pattern)
-  a, b, c = tonumber(a or ''), tonumber(b or ''), tonumber(c or '0')
-  if a and b and a <= MAX_EXACT and b <= MAX_EXACT and c <= MAX_EXACT then
-    return a, b, c
-  end
-end
+local match, format = string.match, string.format
 
 -- Milliseconds until amount_mt have come back, of which remainder / per_ms already has; rounded up.
-local function drain_ms(bucket, amount_mt)
-  local missing = max(amount_mt * bucket.per_ms - bucket.remainder, 0)
-  return floor((missing + bucket.refill_mt - 1) / bucket.refill_mt)
+local function drain_ms(amount_mt, remainder, refill_mt, per_ms)
+  local missing = amount_mt * per_ms - remainder
+  if missing <= 0 then
+    return 0
+  end
+  missing = missing + refill_mt - 1
+  return (missing - missing % refill_mt) / refill_mt
+end
+
+-- What was spent in the window that began at start_ms.
+local function window_spent(value, start_ms)
+  local start, spent = match(value, '^fw (%d+) (%d+)$')
+  if start and start + 0 == start_ms and spent + 0 <= MAX_EXACT then
+    return spent + 0
+  end
+  return 0
+end
+
+-- What was spent and has not come back, and the remainder.
+local function bucket_spent(value, now_ms, refill_mt, per_ms)
+  local spent_mt, remainder, updated_ms = match(value, '^tb (%d+) (%d+) (%d+)$')
+  if not spent_mt then
+    return 0, 0
+  end
+  spent_mt, remainder, updated_ms = spent_mt + 0, remainder + 0, updated_ms + 0
+  if spent_mt > MAX_EXACT or remainder > MAX_EXACT or updated_ms > now_ms + TTL_SLACK_MS then
+    return 0, 0
+  end
+  local half = MAX_EXACT / 2
+  spent_mt = math.min(spent_mt, (half - half % per_ms) / per_ms)
+  remainder = math.min(remainder, per_ms - 1)
+  local elapsed_ms = math.max(now_ms - updated_ms, 0)
+  if elapsed_ms >= drain_ms(spent_mt, remainder, refill_mt, per_ms) then
+    return 0, 0
+  end
+  local refilled = elapsed_ms * refill_mt + remainder
+  remainder = refilled % per_ms
+  return math.max(spent_mt - (refilled - remainder) / per_ms, 0), remainder
 end
 
 local time = redis.call('TIME')
-local now_ms = tonumber(time[1]) * 1000 + floor(tonumber(time[2]) / 1000)
-
-local function window_at(value, cost, limit, window_ms)
-  local start_ms = now_ms - now_ms % window_ms
-  local start, spent = numbers(value, '^fw (%d+) (%d+)$')
-  if start ~= start_ms then
-    spent = 0
-  end
-  return {
-    cost = cost, limit = limit, ends_ms = start_ms + window_ms, start_ms = start_ms, spent = spent,
-    remaining = max(limit - spent, 0),
-  }
-end
-
-local function bucket_at(value, cost, capacity_mt, refill_mt, per_ms)
-  local bucket = { cost = cost, capacity_mt = capacity_mt, refill_mt = refill_mt, per_ms = per_ms, spent_mt = 0, remainder = 0 }
-  local spent_mt, remainder, updated_ms = numbers(value, '^tb (%d+) (%d+) (%d+)$')
-  if spent_mt and updated_ms <= now_ms + TTL_SLACK_MS then
-    spent_mt = min(spent_mt, floor(MAX_EXACT / 2 / per_ms))
-    bucket.remainder = min(remainder, per_ms - 1)
-    local elapsed_ms = max(now_ms - updated_ms, 0)
-    if elapsed_ms < drain_ms(bucket, spent_mt) then
-      local refilled = elapsed_ms * refill_mt + bucket.remainder
-      bucket.spent_mt = max(spent_mt - floor(refilled / per_ms), 0)
-      bucket.remainder = refilled % per_ms
-    else
-      bucket.remainder = 0
-    end
-  end
-  bucket.remaining = floor(max(capacity_mt - bucket.spent_mt, 0) / 1000)
-  return bucket
-end
-
+local now_ms = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
 local stored = redis.call('MGET', unpack(KEYS))
-local admitted = tonumber(ARGV[1])
-local charges = {}
+
+-- First what is spent under each limit, and how many of the hits all of them have room for.
+local admitted = ARGV[1] + 0
+local spent, remainders = {}, {}
 local arg = 2
 for i = 1, #KEYS do
-  local value = stored[i] or ''
-  local cost, a, b = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 3])
-  local charge
+  local cost, room = ARGV[arg + 1] + 0, 0
+  spent[i], remainders[i] = 0, 0
   if ARGV[arg] == 'fw' then
-    charge = window_at(value, cost, a, b)
+    local limit, window_ms = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0
+    if stored[i] then
+      spent[i] = window_spent(stored[i], now_ms - now_ms % window_ms)
+    end
+    room = limit - spent[i]
     arg = arg + 4
   else
-    charge = bucket_at(value, cost, a, b, tonumber(ARGV[arg + 4]))
+    local capacity_mt, refill_mt, per_ms = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0, ARGV[arg + 4] + 0
+    if stored[i] then
+      spent[i], remainders[i] = bucket_spent(stored[i], now_ms, refill_mt, per_ms)
+    end
+    room = capacity_mt - spent[i]
+    room = (room - room % 1000) / 1000
     arg = arg + 5
   end
-  charges[i] = charge
-  admitted = min(admitted, floor(charge.remaining / cost))
+  if room < cost * admitted then
+    admitted = room > 0 and (room - room % cost) / cost or 0
+  end
 end
 
+-- Then what that leaves, and if anything was admitted, its record.
 local answer = { admitted }
+arg = 2
 for i = 1, #KEYS do
-  local charge = charges[i]
-  local units = charge.cost * admitted
-  local wait_ms, reset_ms = 0, 0
-  if charge.limit then
-    charge.spent = charge.spent + units
-    charge.remaining = max(charge.limit - charge.spent, 0)
-    if charge.cost > charge.remaining then
-      wait_ms = charge.ends_ms - now_ms
+  local cost = ARGV[arg + 1] + 0
+  local remaining, reset_ms, wait_ms = 0, 0, 0
+  local value
+  if ARGV[arg] == 'fw' then
+    local limit, window_ms = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0
+    local start_ms = now_ms - now_ms % window_ms
+    local after = spent[i] + cost * admitted
+    if after < limit then
+      remaining = limit - after
     end
-    if charge.spent > 0 then
-      reset_ms = charge.ends_ms - now_ms
+    if after > 0 then
+      reset_ms = start_ms + window_ms - now_ms
     end
+    if cost > remaining then
+      wait_ms = start_ms + window_ms - now_ms
+    end
+    value = admitted > 0 and format('fw %.0f %.0f', start_ms, after)
+    arg = arg + 4
   else
-    charge.spent_mt = charge.spent_mt + units * 1000
-    charge.remaining = floor(max(charge.capacity_mt - charge.spent_mt, 0) / 1000)
-    wait_ms = drain_ms(charge, max(charge.spent_mt + charge.cost * 1000 - charge.capacity_mt, 0))
-    reset_ms = drain_ms(charge, charge.spent_mt)
-  end
-  answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = charge.remaining, reset_ms, wait_ms
-  if admitted > 0 then
-    local value
-    if charge.limit then
-      value = string.format('fw %.0f %.0f', charge.start_ms, charge.spent)
-    else
-      value = string.format('tb %.0f %.0f %.0f', charge.spent_mt, charge.remainder, now_ms)
+    local capacity_mt, refill_mt, per_ms = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0, ARGV[arg + 4] + 0
+    local after = spent[i] + cost * admitted * 1000
+    if after < capacity_mt then
+      remaining = (capacity_mt - after - (capacity_mt - after) % 1000) / 1000
     end
-    redis.call('SET', KEYS[i], value, 'PX', string.format('%.0f', reset_ms + TTL_SLACK_MS))
+    reset_ms = drain_ms(after, remainders[i], refill_mt, per_ms)
+    wait_ms = drain_ms(after + cost * 1000 - capacity_mt, remainders[i], refill_mt, per_ms)
+    value = admitted > 0 and format('tb %.0f %.0f %.0f', after, remainders[i], now_ms)
+    arg = arg + 5
+  end
+  answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = remaining, reset_ms, wait_ms
+  if value then
+    redis.call('SET', KEYS[i], value, 'PX', format('%.0f', reset_ms + TTL_SLACK_MS))
   end
 end
 return answer

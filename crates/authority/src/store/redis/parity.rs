@@ -97,7 +97,7 @@ fn script_and_crate_decide_alike() {
     let redis = ::redis::Client::open(server.url()).unwrap().get_connection().unwrap();
     let source = DECIDE
         .replace("redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }")
-        .replace(", 'PX', string.format('%.0f', reset_ms + TTL_SLACK_MS)", "");
+        .replace(", 'PX', format('%.0f', reset_ms + TTL_SLACK_MS)", "");
     assert!(!source.contains("'TIME'") && !source.contains("'PX'"));
     let script = Script::of(source);
     let redis = RefCell::new(redis);
