@@ -1,0 +1,19 @@
+//! Requests through the filter's engine, with a host, a clock and an authority made of paper.
+
+#[path = "flow/world.rs"]
+mod world;
+
+#[path = "flow/answers.rs"]
+mod answers;
+#[path = "flow/batching.rs"]
+mod batching;
+#[path = "flow/denials.rs"]
+mod denials;
+#[path = "flow/fallback.rs"]
+mod fallback;
+#[path = "flow/flood.rs"]
+mod flood;
+#[path = "flow/identities.rs"]
+mod identities;
+#[path = "flow/routes.rs"]
+mod routes;
