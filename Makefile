@@ -149,9 +149,9 @@ $(TEST_RUNNER): | $(STAMPS)
 	@cargo install --quiet --root .tools wasm-bindgen-cli --version '=$(WASM_BINDGEN_VERSION)' --bin wasm-bindgen-test-runner >&2
 	@touch $@
 
-# $(call installed,program,package,variable): by apt as root when the program is missing, else one line that says what to do.
+# $(call installed,program,package): by apt as root when the program is missing, else one line that says what to do.
 define installed
-	@command -v "$(or $(3),$(1))" >/dev/null || { \
+	@command -v $(1) >/dev/null || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { $(call say,$(1) was not found: install it (Debian package $(2))); exit 1; }; \
 		$(call say,installing $(2)); \
 		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(2); } >/dev/null || \
@@ -161,7 +161,7 @@ endef
 # Debian starts its own Redis on the default port when the package is installed; ours never use that port.
 .PHONY: redis-server
 redis-server:
-	$(call installed,redis-server,redis-server,$(REDIS_SERVER))
+	$(if $(REDIS_SERVER),@:,$(call installed,redis-server,redis-server))
 
 .PHONY: node
 node:
