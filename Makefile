@@ -51,7 +51,7 @@ say = echo "weir: $(1)" >&2
 
 .PHONY: run
 run: build $(ENVOY_NEEDED) $(if $(and $(filter redis,$(STORE)),$(if $(REDIS_URL),,own)),redis-server) ## Start everything, print how to call it, stay until Ctrl-C
-	@exec $(PLAYGROUND) run --store "$$STORE" --redis-url "$$REDIS_URL" --policy "$$POLICY" \
+	@exec $(PLAYGROUND) run --store "$$STORE" $${REDIS_URL:+--redis-url "$$REDIS_URL"} $${POLICY:+--policy "$$POLICY"} \
 		--http-port $(HTTP_PORT) --admin-port $(ADMIN_PORT) --authority-port $(AUTHORITY_PORT) --upstream-port $(UPSTREAM_PORT)
 
 .PHONY: demo

@@ -54,12 +54,12 @@ impl Options {
     fn plan(self) -> Plan {
         let ports =
             Ports { http: self.http_port, admin: self.admin_port, authority: self.authority_port, upstream: self.upstream_port };
-        let store = match (self.store, self.redis_url.filter(|url| !url.is_empty())) {
+        let store = match (self.store, self.redis_url) {
             (StoreKind::Memory, _) => Store::Memory,
             (StoreKind::Redis, Some(url)) => Store::Redis(url),
             (StoreKind::Redis, None) => Store::OwnRedis,
         };
-        Plan { ports, store, policy: self.policy.filter(|path| !path.as_os_str().is_empty()), workers: self.workers }
+        Plan { ports, store, policy: self.policy, workers: self.workers }
     }
 }
 
