@@ -223,6 +223,13 @@ fn a_state_is_kept_until_the_bucket_is_full_and_a_second_longer() {
 }
 
 #[test]
+fn a_full_bucket_has_no_remainder_over() {
+    // 7 in 11 ms: a token takes 11/7 ms, so after 2 ms more has come back than was spent, and is gone.
+    let limit = bucket(5, 7, 11);
+    assert_eq!(limit.at(spent(1_000, 0), 2), limit.at(None, 2));
+}
+
+#[test]
 fn an_empty_bucket_fills_in_its_period() {
     assert_eq!(p_read().period_ms(), 10 * SECOND);
     assert_eq!(bucket(3, 7, 10).period_ms(), 5, "30/7 ms, rounded up");

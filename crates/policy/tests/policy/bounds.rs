@@ -56,6 +56,21 @@ fn with_more_gateways_than_units_each_has_one() {
 }
 
 #[test]
+fn a_gateways_own_count_is_not_shared() {
+    // Ten gateways with 2 each could not admit a cost of 10, but a local rule is each gateway's in full.
+    policy(
+        "version: 1
+defaults: { gateways: 10 }
+rules: { OWN: { subject: gateway, scope: local, limit: { fixed_window: { limit: 20, window: 1s } } } }
+routes:
+  a:
+    rules: [OWN]
+    cost: 10
+    unreachable: { fallback: { cap: { fixed_window: { limit: 10, window: 1s } } } }",
+    );
+}
+
+#[test]
 fn a_share_whose_period_would_be_longer_than_a_year_is_rounded_down() {
     // 1,000 in 30 days over 17 gateways: 58 each in 30 days, not 58.8.
     assert_eq!(share("{ token_bucket: { capacity: 58, refill: 1000, per: 30d } }", 17), (3, 134_068_966));
