@@ -14,16 +14,39 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use weir_limit::State;
 use weir_testkit::Redis;
-use weir_wire::{ChargeRef, Check, DecideRequest, Numbers, Outcome, Principal, RuleLimit, Subject, Tag, VERSION};
+use weir_wire::{ChargeRef, Check, DecideRequest, Numbers, Principal, Quota, RuleLimit, Subject, Tag, VERSION, Verdict};
 
 const START_MS: u64 = 1_700_000_000_000;
+
+/// Forty of these stay below 2^53.
+const MAX_JUMP_MS: u64 = 100_000_000_000_000;
 
 /// One check, and how the clock moved before it.
 #[derive(Debug, Clone)]
 struct Step {
-    jump_ms: i64,
+    jump: Jump,
     hits: u32,
     charges: Vec<(RuleLimit, Subject, u64)>,
+}
+
+#[derive(Debug, Clone)]
+enum Jump {
+    By(i64),
+    /// To the moment at which the last verdict said there would be room, or all of it: where off-by-ones live.
+    ToRoom,
+    ToReset,
+}
+
+impl Jump {
+    fn ms(&self, last: &Verdict) -> i64 {
+        let longest =
+            |of: fn(&Quota) -> u64| i64::try_from(last.quotas.iter().map(of).max().unwrap_or(0).min(MAX_JUMP_MS)).unwrap();
+        match self {
+            Self::By(ms) => *ms,
+            Self::ToRoom => longest(|quota| quota.wait_ms),
+            Self::ToReset => longest(|quota| quota.reset_ms),
+        }
+    }
 }
 
 fn numbers() -> impl Strategy<Value = Numbers> {
@@ -38,20 +61,28 @@ fn numbers() -> impl Strategy<Value = Numbers> {
     numbers.prop_filter("a limit", |numbers| weir_limit::Limit::try_from(*numbers).is_ok())
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let jump = prop_oneof![
-        5 => Just(0_i64),
-        5 => 0..2_000_i64,
-        2 => 0..100_000_000_i64,
-        2 => -1_500..0_i64,
-        1 => -100_000_000..0_i64,
-    ];
-    // Few names, so that states are met again, by other numbers too.
+/// A few rules, so that states are met again: mostly by the same numbers, at times by others of the same name.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     let rule = (select(vec!["A", "B", "C"]), numbers()).prop_map(|(rule, numbers)| RuleLimit { rule: rule.to_owned(), numbers });
+    prop::collection::vec(rule, 1..6).prop_flat_map(|rules| prop::collection::vec(step(rules), 1..40))
+}
+
+fn step(rules: Vec<RuleLimit>) -> impl Strategy<Value = Step> {
+    let jump = prop_oneof![
+        5 => Just(Jump::By(0)),
+        5 => (0..2_000_i64).prop_map(Jump::By),
+        3 => Just(Jump::ToRoom),
+        3 => Just(Jump::ToReset),
+        2 => (0..100_000_000_i64).prop_map(Jump::By),
+        2 => (-1_500..0_i64).prop_map(Jump::By),
+        // One slack, and a little more.
+        2 => (-1_001..=-1_000_i64).prop_map(Jump::By),
+        1 => (-100_000_000..0_i64).prop_map(Jump::By),
+    ];
     let subject = prop_oneof![Just(Subject::Whole), Just(Subject::Principal(Principal::Jwt("u".to_owned())))];
-    let charge = (rule, subject, prop_oneof![4 => 1..5_u64, 1 => any::<u64>()]);
-    (jump, prop_oneof![Just(1), 1..=64_u32], prop::collection::vec(charge, 1..5)).prop_map(|(jump_ms, hits, charges)| Step {
-        jump_ms,
+    let charge = (select(rules), subject, prop_oneof![4 => 1..5_u64, 1 => any::<u64>()]);
+    (jump, prop_oneof![Just(1), 1..=64_u32], prop::collection::vec(charge, 1..5)).prop_map(|(jump, hits, charges)| Step {
+        jump,
         hits,
         charges,
     })
@@ -74,21 +105,21 @@ fn batch(step: &Step) -> Option<DecideBatch> {
     DecideBatch::try_from(DecideRequest { version: VERSION, limits, checks: vec![check] }).ok()
 }
 
-fn decide_by_crate(states: &mut HashMap<String, State>, batch: &DecideBatch, now_ms: u64) -> Outcome {
+fn decide_by_crate(states: &mut HashMap<String, State>, batch: &DecideBatch, now_ms: u64) -> Verdict {
     let check = &batch.checks()[0];
     let mut current: Vec<Option<State>> = check.keys().iter().map(|key| states.get(key).copied()).collect();
     let verdict = weir_limit::decide(check.charges(), &mut current, u64::from(check.hits()), now_ms);
     if verdict.admitted > 0 {
         states.extend(check.keys().iter().cloned().zip(current.into_iter().flatten()));
     }
-    Outcome::Verdict(verdict.into())
+    verdict.into()
 }
 
-fn decide_by_script(redis: &mut Connection, script: &Script, batch: &DecideBatch, now_ms: u64) -> Outcome {
+fn decide_by_script(redis: &mut Connection, script: &Script, batch: &DecideBatch, now_ms: u64) -> Verdict {
     let mut call = script.call(&batch.checks()[0]);
     call.arg(now_ms / 1000).arg(now_ms % 1000 * 1000 + 999);
     let answer: Value = call.query(redis).unwrap();
-    Outcome::Verdict(verdict(answer, batch.checks()[0].charges().len()).unwrap())
+    verdict(answer, batch.checks()[0].charges().len()).unwrap()
 }
 
 #[test]
@@ -104,15 +135,17 @@ fn script_and_crate_decide_alike() {
     let _: Value = script.load().query(&mut redis.borrow_mut()).unwrap();
 
     let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(config, |(steps in prop::collection::vec(step(), 1..40))| {
+    proptest!(config, |(steps in steps())| {
         let redis = &mut *redis.borrow_mut();
         let _: Value = ::redis::cmd("FLUSHDB").query(redis).unwrap();
         let (mut now_ms, mut states) = (START_MS, HashMap::new());
+        let mut last = Verdict { admitted: 0, quotas: Vec::new() };
         for step in &steps {
-            now_ms = now_ms.saturating_add_signed(step.jump_ms);
+            now_ms = now_ms.saturating_add_signed(step.jump.ms(&last));
             if let Some(batch) = batch(step) {
-                let expected = decide_by_crate(&mut states, &batch, now_ms);
-                prop_assert_eq!(decide_by_script(redis, &script, &batch, now_ms), expected, "at {} ms: {:?}", now_ms, batch);
+                last = decide_by_crate(&mut states, &batch, now_ms);
+                let script = decide_by_script(redis, &script, &batch, now_ms);
+                prop_assert_eq!(&script, &last, "at {} ms: {:?}", now_ms, batch);
             }
         }
     });
