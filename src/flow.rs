@@ -76,18 +76,11 @@ impl Engine {
             deadline_ms: now_ms.saturating_add(policy.deadline_ms()),
             ..Flow::default()
         };
+        // A request that pays for the attempt does not pay again for its failure.
         if self.placement() == Placement::Edge
-            && let Some(rule) = route.failures
-            && let Some(charge) = policy.resolve_failure(rule, &caller.address)
+            && let Some(rule) = route.failures.filter(|rule| !route.rules(Placement::Edge).contains(rule))
         {
-            if let Some(outcome) = self.failures_denied(&policy, &charge, shared, now_ms) {
-                flow.charges = Rc::new([charge]);
-                return self.conclude(stream, &mut flow, outcome, shared, now_ms);
-            }
-            // A request that pays for the attempt does not pay again for its failure.
-            if !route.rules(Placement::Edge).contains(&rule) {
-                flow.on_failure = Some(charge);
-            }
+            flow.on_failure = policy.resolve_failure(rule, &caller.address);
         }
 
         let step = match policy.resolve(id, self.placement(), &caller) {
@@ -136,21 +129,6 @@ impl Engine {
                 let address = identity && matches!(route.anonymous, AnonymousMode::Rule(_));
                 (!rules.is_empty()).then_some(Needs { identity, address })
             }
-        }
-    }
-
-    /// An address whose failures have used up its rule is denied while that is remembered; nothing is asked.
-    fn failures_denied(
-        &mut self,
-        policy: &Policy,
-        charge: &PlannedCharge,
-        shared: &dyn SharedData,
-        now_ms: u64,
-    ) -> Option<Outcome> {
-        let fingerprint = negative_fingerprint(policy, charge);
-        match self.negative_cache().standing(shared, fingerprint, charge.cost, now_ms) {
-            Standing::Denied(retry_ms) => Some(Outcome::remembered(0, retry_ms)),
-            Standing::Open | Standing::RanOut | Standing::BeingAsked => None,
         }
     }
 

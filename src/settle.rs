@@ -1,30 +1,51 @@
 //! The response phase: what could only be known now.
 //!
 //! A failed authentication (401 or 403, whoever said it) charges the caller's address, never the tenant that
-//! it claimed to be: otherwise a stranger who guesses a tenant's key id could drain the tenant's quota.
+//! it claimed to be: otherwise a stranger who guesses a tenant's key id could drain the tenant's quota. It
+//! denies nobody by itself: routes that list the rule do, so that one bad neighbour behind an address does not
+//! lock out those who have good tokens. An address that has used the rule up is not charged any more, so a
+//! flood of bad tokens costs the store no more calls than any other flood.
 
 use crate::callout::PendingCheck;
 use crate::engine::Engine;
 use crate::flow::negative_fingerprint;
+use crate::negative_cache::Standing;
 use crate::quota_headers::QuotaHeaders;
+use crate::shared::SharedData;
 use crate::telemetry::Counter;
 use std::rc::Rc;
+use weir_policy::PlannedCharge;
 
 impl Engine {
-    /// A response's headers have arrived; `status` reads its status, if it has one. What comes back is to be added to them.
-    pub fn response(&mut self, stream: u32, status: impl FnOnce() -> Option<u32>) -> Option<QuotaHeaders> {
+    /// A response's headers have arrived; `status` reads its status, if it has one. What comes back is to be
+    /// added to them.
+    pub fn response(
+        &mut self,
+        stream: u32,
+        status: impl FnOnce() -> Option<u32>,
+        shared: &dyn SharedData,
+        now_ms: u64,
+    ) -> Option<QuotaHeaders> {
         let flow = self.take_flow(stream)?;
         if let Some(charge) = flow.on_failure
             && matches!(status(), Some(401 | 403))
         {
-            let counter = negative_fingerprint(&self.policy(), &charge);
-            let check = PendingCheck::new(Rc::new([charge]), vec![(counter, false)], None);
-            let counter = match self.push(check) {
-                Ok(()) => Counter::FailuresCharged,
-                Err(_) => Counter::FailuresDropped,
-            };
+            let counter = self.charge_failure(charge, shared, now_ms);
             self.telemetry().count(counter);
         }
         flow.quota_headers
+    }
+
+    fn charge_failure(&mut self, charge: PlannedCharge, shared: &dyn SharedData, now_ms: u64) -> Counter {
+        let fingerprint = negative_fingerprint(&self.policy(), &charge);
+        if let Standing::Denied(_) | Standing::BeingAsked =
+            self.negative_cache().standing(shared, fingerprint, charge.cost, now_ms)
+        {
+            return Counter::FailuresBeyondLimit;
+        }
+        match self.push(PendingCheck::new(Rc::new([charge]), vec![(fingerprint, false)], None)) {
+            Ok(()) => Counter::FailuresCharged,
+            Err(_) => Counter::FailuresDropped,
+        }
     }
 }

@@ -75,7 +75,9 @@ pub enum Counter {
     Hits,
     /// Failed authentications charged to their address.
     FailuresCharged,
-    /// Failed authentications that were not, because the queue was full.
+    /// Failed authentications of an address that has nothing left to be charged.
+    FailuresBeyondLimit,
+    /// Failed authentications that were not charged, because the queue was full.
     FailuresDropped,
 }
 
@@ -99,6 +101,7 @@ impl Counter {
             Self::Checks => format!("weir.checks.placement={placement}"),
             Self::Hits => format!("weir.hits.placement={placement}"),
             Self::FailuresCharged => format!("weir.failures_charged.placement={placement}"),
+            Self::FailuresBeyondLimit => format!("weir.failures_beyond_limit.placement={placement}"),
             Self::FailuresDropped => format!("weir.failures_dropped.placement={placement}"),
         }
     }

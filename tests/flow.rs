@@ -1,4 +1,5 @@
 //! Requests through the filter's engine, with a host, a clock and an authority made of paper.
+#![expect(unreachable_pub, reason = "a test binary has no outside")]
 
 #[path = "flow/world.rs"]
 mod world;

@@ -42,7 +42,7 @@ impl HttpContext for Stream {
             let status = abi::header(MapType::HttpResponseHeaders, ":status")?;
             std::str::from_utf8(&status).ok()?.parse().ok()
         };
-        let quota_headers = self.plugin.engine.borrow_mut().response(self.id, status);
+        let quota_headers = self.plugin.engine.borrow_mut().response(self.id, status, &HostData, now_ms());
         for (name, value) in quota_headers.into_iter().flat_map(crate::quota_headers::QuotaHeaders::into_pairs) {
             abi::add_response_header(name, &value);
         }

@@ -76,7 +76,11 @@ fn d11_a_denial_is_remembered_for_a_quarter_of_a_second_and_not_longer() {
 
 #[test]
 fn d11_a_denial_is_remembered_no_longer_than_the_store_would_deny() {
-    let mut world = World::new(1, weir_policy::Placement::Quota, &crate::world::NORTHSTAR.replace("refill: 2, per: 1s", "refill: 10, per: 1s"));
+    let mut world = World::new(
+        1,
+        weir_policy::Placement::Quota,
+        &crate::world::NORTHSTAR.replace("refill: 2, per: 1s", "refill: 10, per: 1s"),
+    );
     assert!((0..20).all(|_| world.send(&catalog()) == Step::Continue));
     world.now_ms += 99;
     assert_eq!(reply(&world.send(&catalog())).status, 429);
@@ -153,11 +157,15 @@ fn shared_data_full_of_rubbish_denies_nobody_and_panics_nowhere() {
 
 #[test]
 fn shared_data_does_not_grow_with_the_number_of_subjects() {
-    let mut world = World::new(1, weir_policy::Placement::Quota, &crate::world::NORTHSTAR.replace("capacity: 20", "capacity: 2"));
+    let mut world = World::new(
+        1,
+        weir_policy::Placement::Quota,
+        &crate::world::NORTHSTAR.replace("capacity: 10, refill: 1", "capacity: 1, refill: 1"),
+    );
     let keys = world.data.keys();
     for user in 0..20_000 {
-        let search = Request::on("search").by(&format!("tenant-{user}"), &format!("U-{user}"));
-        world.send(&search);
+        let checkout = Request::on("checkout").by(&format!("tenant-{user}"), &format!("U-{user}"));
+        world.send(&checkout);
         world.now_ms += 1;
     }
     assert_eq!(world.data.keys(), keys);

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use weir::engine::{Answer, Engine};
 use weir::facts::Facts;
 use weir::flow::Step;
+use weir::quota_headers::QuotaHeaders;
 use weir::reply::Reply;
 use weir::shared::{Outdated, SharedData};
 use weir_limit::{Charge, Limit, State};
@@ -230,6 +231,11 @@ impl World {
         }
     }
 
+    /// A response's headers arrive at a worker.
+    pub fn respond(&mut self, worker: usize, stream: u32, status: u32) -> Option<QuotaHeaders> {
+        self.workers[worker].response(stream, || Some(status), &self.data, self.now_ms)
+    }
+
     /// The root's tick of a worker.
     pub fn tick(&mut self, worker: usize) {
         self.workers[worker].tick(&self.data, self.now_ms);
@@ -245,11 +251,8 @@ impl World {
         let request: DecideRequest = serde_json::from_slice(body).expect("the filter sends what the authority reads");
         let answers = request.checks.iter().map(|check| {
             let limit = |charge: &weir_wire::ChargeRef| &request.limits[charge.limit as usize];
-            let charges: Vec<Charge> = check
-                .charges
-                .iter()
-                .map(|charge| Charge { limit: to_limit(limit(charge).numbers), cost: charge.cost })
-                .collect();
+            let charges: Vec<Charge> =
+                check.charges.iter().map(|charge| Charge { limit: to_limit(limit(charge).numbers), cost: charge.cost }).collect();
             let key = |charge| key::store_key(&limit(charge).rule, &check.tag, &charge.subject);
             let keys: Vec<String> = check.charges.iter().map(key).collect();
             let mut states: Vec<Option<State>> = keys.iter().map(|key| self.store.get(key).copied()).collect();
