@@ -2,7 +2,7 @@
 //!
 //! | module | for | at the bound |
 //! |---|---|---|
-//! | [`memory`] | one node, tests; [`weir_limit::decide`] under a lock per tag | [`weir_wire::Failure::Full`] |
+//! | [`memory`] | one node, tests; [`weir_limit::decide()`] under a lock per tag | [`weir_wire::Failure::Full`] |
 //! | [`redis`] | a fleet; the same arithmetic in one script per check | [`weir_wire::Failure::Unavailable`] |
 //!
 //! A store answers every check, each on its own: decided, or why not. It never decides a check twice:
@@ -47,7 +47,7 @@ impl Store {
     /// An address that cannot be one.
     pub fn redis(url: &str, timeout: Duration) -> Result<Self, StoreError> {
         let metrics = StoreMetrics::default();
-        let backend = Backend::Redis(RedisStore::new(url, timeout, metrics.script_reloads.clone())?);
+        let backend = Backend::Redis(RedisStore::new(url, timeout, &metrics)?);
         Ok(Self { backend, metrics })
     }
 

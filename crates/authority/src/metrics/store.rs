@@ -4,6 +4,7 @@ use crate::batch::DecideBatch;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub struct StoreMetrics {
     pub batch_size: Histogram,
     /// Seconds a batch took.
     pub latency: Histogram,
+    /// 1 when the store may forget counts to save memory.
+    pub evicts: Gauge,
     /// How often a script was missing and loaded again.
     pub script_reloads: Counter,
 }
@@ -57,6 +60,7 @@ impl Default for StoreMetrics {
             decisions: Family::default(),
             batch_size: Histogram::new(BATCH_SIZES),
             latency: Histogram::new(LATENCIES),
+            evicts: Gauge::default(),
             script_reloads: Counter::default(),
         }
     }
@@ -67,6 +71,7 @@ impl StoreMetrics {
         registry.register("decisions", "Requests decided on, by outcome", self.decisions.clone());
         registry.register("batch_size", "Checks in a batch", self.batch_size.clone());
         registry.register_with_unit("store_latency", "Time a batch took in the store", Unit::Seconds, self.latency.clone());
+        registry.register("store_evicts", "1 when the store may forget counts to save memory", self.evicts.clone());
         registry.register("script_reloads", "Times the store had lost a script", self.script_reloads.clone());
     }
 

@@ -8,8 +8,8 @@
 //! nothing. A check is repeated here only on `NOSCRIPT`, which says that it was not executed. Whatever was
 //! given to the connection and has no answer is [`Failure::Unknown`].
 //!
-//! **Nothing queues.** While the link is down ([`link`]) the answer is [`Failure::Unavailable`] at once;
-//! so it is beyond [`MAX_BATCHES`] waiting batches.
+//! **Nothing queues.** While the link is down (module `link`) the answer is [`Failure::Unavailable`] at once;
+//! so it is beyond `MAX_BATCHES` waiting batches.
 
 mod fault;
 mod link;
@@ -20,6 +20,7 @@ mod parity;
 
 use super::StoreError;
 use crate::batch::DecideBatch;
+use crate::metrics::StoreMetrics;
 use ::redis::{Pipeline, Value};
 use fault::Fault;
 use link::Link;
@@ -50,10 +51,10 @@ impl RedisStore {
     ///
     /// # Errors
     /// An address that cannot be one.
-    pub fn new(url: &str, timeout: Duration, script_reloads: Counter) -> Result<Self, StoreError> {
+    pub fn new(url: &str, timeout: Duration, metrics: &StoreMetrics) -> Result<Self, StoreError> {
         let script = Script::decide();
-        let link = Link::open(url, script.load())?;
-        Ok(Self { link, script, timeout, waiting: Semaphore::new(MAX_BATCHES), script_reloads })
+        let link = Link::open(url, script.load(), metrics.evicts.clone())?;
+        Ok(Self { link, script, timeout, waiting: Semaphore::new(MAX_BATCHES), script_reloads: metrics.script_reloads.clone() })
     }
 
     /// Why decisions can't be expected now.

@@ -179,3 +179,11 @@ async fn a_redis_without_memory_charges_nothing() {
     witness.ask::<()>("CONFIG SET maxmemory 0");
     assert_eq!(verdict(store.decide(&batch).await.remove(0)).quotas[0].remaining, 9);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_may_evict_counts_is_told() {
+    for (policy, evicts) in [("noeviction", 0), ("allkeys-lru", 1)] {
+        let redis = Redis::start_with(&["--maxmemory-policy", policy]).unwrap();
+        assert_eq!(ready(&redis).await.metrics().evicts.get(), evicts, "{policy}");
+    }
+}

@@ -14,10 +14,12 @@
 //! [`BACKOFF_MIN`] to [`BACKOFF_MAX`] apart, so a Redis that comes back is used within about a second.
 
 mod connect;
+mod eviction;
 
 use super::{Answers, StoreError};
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, Cmd, Pipeline};
+use prometheus_client::metrics::gauge::Gauge;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -38,6 +40,7 @@ pub(super) struct Link {
 
 struct State {
     place: String,
+    evicts: Gauge,
     current: RwLock<Current>,
 }
 
@@ -56,10 +59,10 @@ pub(super) struct Connection {
 
 impl Link {
     /// Starts to connect. `prepare` is sent on each new connection, before it is used.
-    pub(super) fn open(url: &str, prepare: Cmd) -> Result<Self, StoreError> {
+    pub(super) fn open(url: &str, prepare: Cmd, evicts: Gauge) -> Result<Self, StoreError> {
         let (client, place) = connect::client(url)?;
         let waiting = Current::Down(format!("not connected to redis at {place} yet"));
-        let state = Arc::new(State { place, current: RwLock::new(waiting) });
+        let state = Arc::new(State { place, evicts, current: RwLock::new(waiting) });
         let mut supervisor = JoinSet::new();
         supervisor.spawn(keep_up(client, prepare, Arc::clone(&state)));
         Ok(Self { state, _supervisor: supervisor })

@@ -1,7 +1,7 @@
 //! The script decides as the crate does, whatever happened before.
 //!
 //! Random sequences of checks, costs, limits that change under a live state, and a clock that jumps both
-//! ways are decided by [`weir_limit::decide`] and by the script in a real Redis. The script asks the store
+//! ways are decided by [`weir_limit::decide()`] and by the script in a real Redis. The script asks the store
 //! for the time; here its source is rendered with the two words of `TIME` taken from the end of `ARGV`, and
 //! without expiry, which goes by Redis' own clock.
 

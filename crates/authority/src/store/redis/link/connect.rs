@@ -1,6 +1,6 @@
 //! One connection: from its address to the moment it breaks.
 
-use super::{CONNECT_TIMEOUT, Connection, PROBE_EVERY, PROBE_TIMEOUT, State, StoreError};
+use super::{CONNECT_TIMEOUT, Connection, PROBE_EVERY, PROBE_TIMEOUT, State, StoreError, eviction};
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind, Value};
 use std::convert::Infallible;
@@ -50,6 +50,7 @@ pub(super) async fn connect(client: &Client, prepare: &Cmd, state: &Arc<State>) 
         .await
         .map_err(|_| "no answer".to_owned())?
         .map_err(|error| error.to_string())?;
+    eviction::check(&mut redis, &state.place, &state.evicts).await;
     Ok(Connection { redis, broken })
 }
 
