@@ -15,4 +15,4 @@ pub mod outbox;
 pub mod outcome;
 
 pub use outbox::{Outbox, PendingCheck, Waiter};
-pub use outcome::{Outcome, Undecided};
+pub use outcome::{Denial, Outcome, Undecided};

@@ -10,7 +10,7 @@
 //! its own callbacks, and some hundred of them overflow the host's stack. The rest stays in `ready`.
 
 use crate::callout::{Outbox, Outcome, PendingCheck, Undecided, Waiter, batch, outbox::MOST_WAITING};
-use crate::flow::{Flow, Step};
+use crate::flow::{Flow, Moment, Step};
 use crate::local_buckets::LocalBuckets;
 use crate::negative_cache::NegativeCache;
 use crate::shared::SharedData;
@@ -130,7 +130,7 @@ impl Engine {
         while let Some((stream, outcome)) = self.ready.pop_front() {
             // Gone meanwhile: nothing to complete.
             let Some(mut flow) = self.flows.remove(&stream) else { continue };
-            let step = self.conclude(stream, &mut flow, outcome, shared, now_ms);
+            let step = self.conclude(Moment { stream, shared, now_ms }, &mut flow, outcome);
             if step == Step::Continue && flow.has_response_work() {
                 self.keep(stream, flow);
             }
@@ -213,7 +213,7 @@ impl Engine {
                 continue;
             }
             let Some(flow) = self.flows.remove(&stream) else { continue };
-            let outcome = self.ask(stream, &flow, shared, now_ms);
+            let outcome = self.ask(Moment { stream, shared, now_ms }, &flow);
             self.keep(stream, flow);
             self.ready.extend(outcome.map(|outcome| (stream, outcome)));
         }

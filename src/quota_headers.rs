@@ -13,30 +13,27 @@ use weir_wire::Quota;
 pub struct QuotaHeaders {
     /// `RateLimit-Policy`.
     pub policy: String,
-    /// `RateLimit`; empty when nothing is known of what remains.
+    /// `RateLimit`.
     pub remaining: String,
 }
 
 impl QuotaHeaders {
     /// From the rules of a decision with how they stand.
     #[must_use]
-    pub fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a Limit, Option<Quota>)>) -> Self {
+    pub fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a Limit, Quota)>) -> Self {
         let mut headers = Self::default();
-        for (name, limit, quota) in rules {
-            let (capacity, window_s) = (limit.capacity(), seconds(limit.period_ms()));
+        for (name, limit, Quota { remaining, reset_ms, .. }) in rules {
+            let (capacity, window_s, reset_s) = (limit.capacity(), seconds(limit.period_ms()), seconds(reset_ms));
             // Writing to a String does not fail.
             let _ = write!(separated(&mut headers.policy), "\"{name}\";q={capacity};w={window_s}");
-            if let Some(Quota { remaining, reset_ms, .. }) = quota {
-                let reset_s = seconds(reset_ms);
-                let _ = write!(separated(&mut headers.remaining), "\"{name}\";r={remaining};t={reset_s}");
-            }
+            let _ = write!(separated(&mut headers.remaining), "\"{name}\";r={remaining};t={reset_s}");
         }
         headers
     }
 
-    /// The headers that have something to say.
+    /// The headers, by their names.
     pub fn into_pairs(self) -> impl Iterator<Item = (&'static str, String)> {
-        [("ratelimit-policy", self.policy), ("ratelimit", self.remaining)].into_iter().filter(|(_, value)| !value.is_empty())
+        [("ratelimit-policy", self.policy), ("ratelimit", self.remaining)].into_iter()
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`MOST_WAITERS_IN_BATCH`] in a batch, which is also what the host can complete in one callback;
 //! [`MOST_UNDER_WAY`] batches at a time, so that waiting makes batches larger and not more.
 
-use super::outcome::{Outcome, Undecided};
+use super::outcome::{Denial, Outcome, Undecided};
 use crate::fingerprint;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
@@ -119,7 +119,7 @@ impl Told {
             Some(denial) => Self::Some {
                 admitted: usize::try_from(verdict.admitted).unwrap_or(usize::MAX),
                 first,
-                rest: Outcome::Denied { charge: denial.charge, retry_ms: denial.retry_ms, quotas },
+                rest: Outcome::Denied(Denial { charge: denial.charge, retry_ms: denial.retry_ms, quotas }),
             },
         }
     }

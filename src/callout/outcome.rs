@@ -9,16 +9,20 @@ pub enum Outcome {
     /// The store admitted it; how each of its rules stands after the batch.
     Admitted(Rc<[Quota]>),
     /// The store denied it.
-    Denied {
-        /// Index of the first charge that denies.
-        charge: usize,
-        /// The longest wait of all that deny, in milliseconds.
-        retry_ms: u64,
-        /// How each of its rules stands; empty when the denial was remembered, not asked for.
-        quotas: Rc<[Quota]>,
-    },
+    Denied(Denial),
     /// Nobody decided: the route says what that means.
     Undecided(Undecided),
+}
+
+/// A denial by the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// Index of the first charge that denies.
+    pub charge: usize,
+    /// The longest wait of all that deny, in milliseconds.
+    pub retry_ms: u64,
+    /// How each of its rules stands; empty when the denial was remembered, not asked for.
+    pub quotas: Rc<[Quota]>,
 }
 
 /// Why nobody decided. A charge may have happened in all cases but the first four; it is never refunded.
@@ -44,11 +48,17 @@ pub enum Undecided {
     BatchRefused,
 }
 
-impl Outcome {
+impl Denial {
     /// A denial that the store spoke a moment ago.
     #[must_use]
     pub fn remembered(charge: usize, retry_ms: u64) -> Self {
-        Self::Denied { charge, retry_ms, quotas: Rc::new([]) }
+        Self { charge, retry_ms, quotas: Rc::new([]) }
+    }
+
+    /// Whether it was.
+    #[must_use]
+    pub fn is_remembered(&self) -> bool {
+        self.quotas.is_empty()
     }
 }
 
