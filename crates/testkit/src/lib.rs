@@ -8,6 +8,8 @@
 //! | [`redis`] | a `redis-server` of one's own |
 //! | [`authority`] | the built `weir-authority` |
 //! | [`envoy`] | a real Envoy with `envoy/standalone/envoy.yaml`, edited |
+//! | [`stack`] | all of it together, for a test |
+//! | [`window`] | a stretch of time that no window's end divides |
 //! | [`upstream`] | a small Northstar API to stand behind it |
 //! | [`tokens`] | keys and tokens of a development identity provider |
 //! | [`repository`] | where this repository and what it builds are |
@@ -35,14 +37,17 @@ pub mod probe;
 pub mod process;
 pub mod redis;
 pub mod repository;
+pub mod stack;
 pub mod tokens;
 pub mod upstream;
+pub mod window;
 
 pub use authority::Authority;
 pub use envoy::Envoy;
 pub use error::Error;
 pub use process::Process;
 pub use redis::Redis;
+pub use stack::Stack;
 pub use upstream::Upstream;
 
 /// What the functions of this crate answer.

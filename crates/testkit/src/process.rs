@@ -98,6 +98,8 @@ impl Process {
             return Some(status);
         }
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        // One that is paused would not hear it.
+        self.resume();
         let begun = Instant::now();
         while begun.elapsed() < END_WITHIN {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -107,6 +109,29 @@ impl Process {
         }
         self.kill();
         None
+    }
+
+    /// Stops it where it is, as a machine that hangs would: its connections stay, and nothing answers.
+    pub fn pause(&self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::STOP);
+        // The signal takes each thread where it finds it: until the last one has stopped, something may still be answered.
+        let begun = Instant::now();
+        while !self.is_stopped() && begun.elapsed() < END_WITHIN {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Lets it go on after [`Process::pause`].
+    pub fn resume(&self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);
+    }
+
+    /// Whether all its threads are stopped.
+    fn is_stopped(&self) -> bool {
+        // `<id> (<name>) <state> …`, and the name may hold anything.
+        let stopped = |stat: String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'));
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok()).all(stopped)
     }
 
     /// The process id.
@@ -185,6 +210,24 @@ mod tests {
         let mut process = Process::spawn("broken", shell("echo the reason >&2; exit 3"), dir.path()).unwrap();
         let error = process.wait_until(|| false).unwrap_err();
         assert!(matches!(&error, Error::Died { tail, .. } if tail == "the reason"), "{error}");
+    }
+
+    #[test]
+    fn what_is_paused_does_nothing_until_it_is_resumed_and_can_be_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = Process::spawn("counter", shell("while :; do echo; done"), dir.path()).unwrap();
+        process.wait_until(|| process_has_written(dir.path())).unwrap();
+        process.pause();
+        let written = process.log().unwrap().len();
+        thread::sleep(POLL_EVERY);
+        assert_eq!(process.log().unwrap().len(), written);
+        process.resume();
+        process.pause();
+        assert!(process.stop().is_some());
+    }
+
+    fn process_has_written(dir: &Path) -> bool {
+        fs::metadata(dir.join("counter.log")).is_ok_and(|log| log.len() > 0)
     }
 
     #[test]

@@ -98,6 +98,21 @@ impl Config {
         self
     }
 
+    /// Changes the policy in both placements.
+    #[must_use]
+    pub fn edit_policy(mut self, change: impl Fn(&mut Value)) -> Self {
+        for filter in self.weir_filters() {
+            change(at(filter, "/typed_config/config/configuration/value/policy"));
+        }
+        self
+    }
+
+    /// Changes the HTTP connection manager: its filters, its routes, what it trusts.
+    #[must_use]
+    pub fn edit_http(self, change: impl FnOnce(&mut Value)) -> Self {
+        self.edit(|document| change(at(document, "/static_resources/listeners/0/filter_chains/0/filters/0/typed_config")))
+    }
+
     /// Accepts the tokens of these keys.
     #[must_use]
     pub fn jwks(mut self, path: &Path) -> Self {
@@ -207,6 +222,12 @@ mod tests {
         let policy = json!({ "mine": 1 });
         let mut config = Config::standalone().unwrap().policy(&policy);
         assert_eq!(policies(&mut config), [policy.clone(), policy]);
+    }
+
+    #[test]
+    fn a_policy_is_changed_in_both_placements() {
+        let mut config = Config::standalone().unwrap().edit_policy(|policy| policy["version"] = json!(7));
+        assert!(policies(&mut config).iter().all(|policy| policy["version"] == 7 && policy["rules"].is_object()));
     }
 
     #[test]

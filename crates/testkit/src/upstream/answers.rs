@@ -10,7 +10,8 @@ use std::{
 
 use axum::{
     Json, Router,
-    extract::{Request, State},
+    body::Bytes,
+    extract::{DefaultBodyLimit, Request, State},
     http::{HeaderMap, StatusCode},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -29,6 +30,7 @@ pub(super) fn router(requests: Arc<AtomicU64>) -> Router {
         .route("/reports/export", post(async || (StatusCode::ACCEPTED, Json(json!({ "export": "started" })))))
         .route("/search", post(async || Json(json!({ "hits": [] }))))
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
+        .route("/echo", post(async |body: Bytes| body).layer(DefaultBodyLimit::disable()))
         .route("/internal/{*page}", get(async || Json(json!({ "internal": true }))))
         .layer(middleware::from_fn_with_state(requests, as_asked))
 }
