@@ -63,9 +63,11 @@ token: playground ## Print a token: make -s token TENANT=atlas USER=U-17
 	@exec $(PLAYGROUND) token --tenant "$$TOKEN_TENANT" --user "$$TOKEN_USER"
 
 .PHONY: bench
-bench: filter $(ENVOY_NEEDED) redis-server ## Measure: requests/s and latency with and without Weir
-	@cargo build --release -p weir-authority >&2
-	@cargo run --release -p weir-benches
+bench: filter $(ENVOY_NEEDED) redis-server wrk ## Measure: requests/s and latency with and without Weir; BENCH=--json for JSON
+	@$(call say,building what is measured)
+	@cargo build --quiet -p weir-empty-filter --target wasm32-wasip1 --profile wasm >&2
+	@cargo build --quiet --release -p weir-authority -p weir-benches >&2
+	@exec $(TARGET_DIR)/release/weir-benches $(BENCH)
 
 ##@ To build it
 
@@ -166,3 +168,7 @@ redis-server:
 .PHONY: node
 node:
 	$(call installed,node,nodejs)
+
+.PHONY: wrk
+wrk:
+	$(call installed,wrk,wrk,$(WRK))
