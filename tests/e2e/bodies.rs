@@ -40,7 +40,7 @@ async fn a_body_beyond_envoys_buffer_passes_whole_once_it_is_decided() {
 
         stack.authority.process().pause();
         let request = tokio::spawn(send(user.post("/echo").body(body())));
-        until("it waits", || stack.envoy.stat("http.http.downstream_rq_active") == 1).await;
+        until("it waits", || stack.envoy.active_requests() == 1).await;
         // As much as Envoy takes of it is there.
         let received = || stack.envoy.stat("http.http.downstream_cx_rx_bytes_total");
         until("its body arrives", || received() > u64::try_from(BUFFER).unwrap()).await;

@@ -2,6 +2,8 @@
 
 use crate::caller::{Caller, User, at_once, counts, over_connections, tally};
 use crate::policy::only_read;
+use crate::witness::Witness;
+use std::time::Duration;
 use weir_testkit::Stack;
 use weir_testkit::stack::{Plan, Store};
 
@@ -39,6 +41,26 @@ async fn d05_two_gateways_with_an_authority_each_admit_500_of_2000_together() {
     let answers = over_connections(100, (0..1_000).flat_map(|_| users.iter().map(User::catalog))).await;
     assert_eq!(tally(&answers), counts([("200", 500), ("429 P-READ", 1_500)]));
     assert_eq!(stack.upstream.requests(), 500);
+}
+
+/// Its scripts gone in the midst of it all, the store has them loaded again, and nobody notices.
+#[tokio::test]
+async fn d05_a_store_that_forgets_its_scripts_under_load_admits_exactly_500() {
+    let mut stack = plan(Store::Redis, 500).start().unwrap();
+    let mut redis = Witness::of(stack.redis());
+    let u17 = Caller::of(&stack.envoy).user("atlas", "U-17");
+    let load = over_connections(100, (0..2_000).map(|_| u17.catalog()));
+    let forgetting = async {
+        loop {
+            redis.forget_scripts();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let answers = tokio::select! {
+        answers = load => answers,
+        () = forgetting => unreachable!("it forgets for ever"),
+    };
+    assert_eq!(tally(&answers), counts([("200", 500), ("429 P-READ", 1_500)]));
 }
 
 #[tokio::test]

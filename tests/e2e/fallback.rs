@@ -48,9 +48,7 @@ async fn d16_a_routes_cap_is_the_gateways_however_many_workers_it_has() {
     assert_eq!(tally(&answers), counts([("200", 30), ("429 fallback_cap", 170)]));
 
     for worker in 0..2 {
-        let connections =
-            stack.envoy.stat(&format!("listener.127.0.0.1_{}.worker_{worker}.downstream_cx_total", stack.envoy.addr().port()));
-        assert!(connections > 0, "worker {worker} has had none");
+        assert!(stack.envoy.connections_of_worker(worker) > 0, "worker {worker} has had none");
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`exactness`] | a limit is met to the unit, however many ask at once |
 //! | [`outage`] | Redis or the authority away, hanging, and back |
 //! | [`fallback`] | what a gateway admits by itself: shares and caps |
+//! | [`local`] | what a gateway counts for itself in any case |
 //! | [`flood`] | a denied key costs the store four calls a second |
 //! | [`departures`] | clients that go away while they wait |
 //! | [`crowds`] | hundreds of streams completed by one answer |
@@ -28,6 +29,7 @@
 //! | help | what it gives |
 //! |---|---|
 //! | [`caller`] | requests and answers |
+//! | [`harm`] | whether something has harmed the gateway |
 //! | [`patience`] | waiting for something to become true |
 //! | [`policy`] | edits of the policy |
 //! | [`routes`] | edits of Envoy's routes |
@@ -50,7 +52,9 @@ mod fallback;
 mod flood;
 mod front_door;
 mod grpc;
+mod harm;
 mod hierarchy;
+mod local;
 mod metrics;
 mod outage;
 mod patience;

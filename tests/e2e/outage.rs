@@ -1,7 +1,8 @@
 //! Redis or the authority away, hanging, and back. Nothing is restarted but what was away.
 
-use crate::caller::{Answer, Caller, User, at_once, count, tally};
-use crate::patience::until_some;
+use crate::caller::{Answer, Caller, User, at_once, count, over_connections, tally};
+use crate::patience::{until, until_some};
+use crate::policy::{limit, still_bucket};
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,6 +92,35 @@ async fn d15_with_redis_killed_closed_routes_say_why_and_open_ones_live() {
         stack.redis().restart().unwrap();
         decisions_come_back(&caller).await;
     }
+}
+
+/// Whoever is caught by it gets an answer, and one that is true: nobody is told that it was too many.
+#[tokio::test]
+async fn d15_requests_under_way_when_the_store_or_the_authority_dies_are_all_answered() {
+    let plan = plan(Store::Redis).policy(|policy| {
+        for rule in ["P-READ", "P-CHECKOUT"] {
+            limit(policy, rule, &still_bucket(100_000));
+        }
+        policy["routes"]["catalog"]["unreachable"]["fallback"]["cap"] = still_bucket(100_000);
+    });
+    let mut stack = plan.envoy(|config| config.concurrency(2)).start().unwrap();
+    let caller = Caller::of(&stack.envoy);
+    let user = caller.user("birch", "U-9");
+    let requests = (0..6_000).map(|n| if n % 2 == 0 { user.catalog() } else { user.post("/checkout") });
+    let load = tokio::spawn(over_connections(48, requests.collect::<Vec<_>>()));
+
+    until("the load is there", || stack.upstream.requests() > 300).await;
+    stack.redis().kill();
+    until("closed routes are", || stack.envoy.stat("http.http.downstream_rq_5xx") > 100).await;
+    stack.redis().restart().unwrap();
+    stack.authority.wait(Started::Ready).unwrap();
+    stack.authority.kill();
+    stack.authority.restart(Started::Ready).unwrap();
+
+    let answers = load.await.unwrap();
+    assert_eq!(count(&answers, 200) + count(&answers, 503), 6_000, "{:?}", tally(&answers));
+    assert!(count(&answers, 503) <= 3_000, "the catalog is never closed: {:?}", tally(&answers));
+    decisions_come_back(&caller).await;
 }
 
 #[tokio::test]

@@ -55,6 +55,11 @@ impl Witness {
         stats.lines().find_map(calls).unwrap_or(0)
     }
 
+    /// Lets it forget all scripts.
+    pub(crate) fn forget_scripts(&mut self) {
+        self.ask(redis::cmd("SCRIPT").arg("FLUSH"))
+    }
+
     fn ask<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> T {
         command.query(&mut self.0).unwrap()
     }

@@ -84,6 +84,18 @@ impl Envoy {
             .collect()
     }
 
+    /// How many connections a worker of the listener for requests has had, counted from 0.
+    #[must_use]
+    pub fn connections_of_worker(&self, worker: u32) -> u64 {
+        self.stat(&format!("listener.127.0.0.1_{}.worker_{worker}.downstream_cx_total", self.http.port()))
+    }
+
+    /// How many requests are under way.
+    #[must_use]
+    pub fn active_requests(&self) -> u64 {
+        self.stat("http.http.downstream_rq_active")
+    }
+
     /// What a page of the admin interface says: `/stats/prometheus`, `/config_dump`.
     #[must_use]
     pub fn admin(&self, path: &str) -> Option<String> {
