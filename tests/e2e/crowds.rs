@@ -4,7 +4,7 @@
 use crate::caller::{Answer, Caller, User, counts, send, tally, until_refused};
 use crate::harm;
 use crate::patience::until;
-use crate::policy::only_read;
+use crate::policy::{limit, only_read, still_bucket};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -75,8 +75,10 @@ async fn four_hundred_streams_admitted_to_a_direct_response_all_get_it() {
 #[tokio::test]
 async fn a_crowd_beyond_the_queue_gets_the_routes_mode() {
     const BEYOND: usize = 4_096 + 200;
-    let mut stack =
-        start(Store::Memory, 10_000, |http| http["http2_protocol_options"] = json!({ "max_concurrent_streams": 10_000 }));
+    let plan = Stack::plan(Store::Memory).unwrap().patience_ms(10_000);
+    let plan = plan.policy(|policy| limit(policy, "P-CHECKOUT", &still_bucket(10)));
+    let many_streams = |http: &mut Value| http["http2_protocol_options"] = json!({ "max_concurrent_streams": 10_000 });
+    let mut stack = plan.envoy(|config| config.edit_http(many_streams)).start().unwrap();
     let caller = Caller::over_http2(&stack.envoy);
     let user = caller.user("atlas", "U-17");
     stack.authority.process().pause();

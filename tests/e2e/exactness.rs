@@ -28,7 +28,7 @@ async fn exactly_500_of_2000(store: Store, workers: u32) {
     let stack = plan(store, 500).envoy(|config| config.concurrency(workers)).start().unwrap();
     let u17 = Caller::of(&stack.envoy).user("atlas", "U-17");
     let answers = over_connections(100, (0..2_000).map(|_| u17.catalog())).await;
-    assert_eq!(tally(&answers), counts([("200", 500), ("429 P-READ", 1_500)]));
+    assert_eq!(tally(&answers), counts([("200", 500), ("429 P-READ", 1_500)]), "{:?}", stack.envoy.undecided());
     // What was admitted is what was served.
     assert_eq!(stack.upstream.requests(), 500);
 }

@@ -57,7 +57,7 @@ impl Witness {
 
     /// Lets it forget all scripts.
     pub(crate) fn forget_scripts(&mut self) {
-        self.ask(redis::cmd("SCRIPT").arg("FLUSH"))
+        self.ask::<()>(redis::cmd("SCRIPT").arg("FLUSH"));
     }
 
     fn ask<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> T {

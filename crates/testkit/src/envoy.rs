@@ -96,6 +96,12 @@ impl Envoy {
         self.stat("http.http.downstream_rq_active")
     }
 
+    /// For how many requests nobody decided, by placement and reason: what to look at first when a figure is not as expected.
+    #[must_use]
+    pub fn undecided(&self) -> Vec<(String, u64)> {
+        self.stats(r"^wasmcustom\.weir\.undecided\.")
+    }
+
     /// What a page of the admin interface says: `/stats/prometheus`, `/config_dump`.
     #[must_use]
     pub fn admin(&self, path: &str) -> Option<String> {

@@ -76,11 +76,12 @@ impl Stack {
 }
 
 impl Plan {
-    /// Gives each decision this long, in the filter and in the store: for tests of what is decided, on machines that are busy.
+    /// Gives each decision this long, from the filter to the store: for tests of what is decided, on machines that are busy.
     #[must_use]
     pub fn patience_ms(mut self, ms: u64) -> Self {
         self.patience_ms = Some(ms);
         self.policy(|policy| policy["defaults"]["deadline"] = json!(format!("{ms}ms")))
+            .envoy(|config| config.authority_connects_within_ms(ms))
     }
 
     /// Changes the policy.

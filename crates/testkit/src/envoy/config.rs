@@ -80,6 +80,13 @@ impl Config {
         self.cluster("weir-authority", addr)
     }
 
+    /// Gives a connection to the authority this long to be made.
+    #[must_use]
+    pub fn authority_connects_within_ms(self, ms: u64) -> Self {
+        let timeout = json!(format!("{}.{:03}s", ms / 1_000, ms % 1_000));
+        self.edit_cluster("weir-authority", |cluster| set(cluster, "/connect_timeout", timeout))
+    }
+
     /// Runs this filter instead of the built one.
     #[must_use]
     pub fn wasm(mut self, path: &Path) -> Self {
@@ -177,11 +184,16 @@ impl Config {
         self.http_filters().filter(|filter| filter["name"].as_str().is_some_and(|name| name.starts_with("weir.")))
     }
 
-    fn cluster(mut self, name: &str, addr: SocketAddr) -> Self {
-        let clusters = at(&mut self.document, "/static_resources/clusters").as_array_mut().into_iter().flatten();
-        for cluster in clusters.filter(|cluster| cluster["name"] == name) {
-            let endpoint = "/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address/socket_address";
-            set(cluster, endpoint, json!({ "address": addr.ip(), "port_value": addr.port() }));
+    fn cluster(self, name: &str, addr: SocketAddr) -> Self {
+        let endpoint = "/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address/socket_address";
+        let address = json!({ "address": addr.ip(), "port_value": addr.port() });
+        self.edit_cluster(name, |cluster| set(cluster, endpoint, address))
+    }
+
+    fn edit_cluster(mut self, name: &str, change: impl FnOnce(&mut Value)) -> Self {
+        let mut clusters = at(&mut self.document, "/static_resources/clusters").as_array_mut().into_iter().flatten();
+        if let Some(cluster) = clusters.find(|cluster| cluster["name"] == name) {
+            change(cluster);
         }
         self
     }
