@@ -1,6 +1,6 @@
 //! What can be asked about a request. Everything that comes back is hostile until parsed.
 
-/// A request as the host shows it, while its headers are being processed.
+/// A request as the host shows it. Its headers can only be read while they are being processed.
 pub trait Facts {
     /// The first value of a header, as bytes: clients send what they like.
     fn header(&self, name: &str) -> Option<Vec<u8>>;

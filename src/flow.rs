@@ -29,8 +29,8 @@ use std::rc::Rc;
 use weir_limit::Limit;
 use weir_policy::policy::AnonymousMode;
 use weir_policy::{
-    Anonymous, Identity, Placement, PlannedCharge, Policy, PolicyLimit, QuotaHeaders as When, Resolution, Route, RouteId, RuleId,
-    SubjectKind,
+    Anonymous, Caller, Identity, Placement, PlannedCharge, Policy, PolicyLimit, QuotaHeaders as When, Resolution, Route, RouteId,
+    RuleId, SubjectKind,
 };
 use weir_wire::Quota;
 
@@ -65,53 +65,52 @@ pub(crate) struct Flow {
     deadline_ms: u64,
     /// What the response is to carry.
     pub(crate) quota_headers: Option<QuotaHeaders>,
-    /// What a response that says 401 or 403 charges.
-    pub(crate) on_failure: Option<PlannedCharge>,
+    /// The rule that a response with 401 or 403 charges.
+    pub(crate) on_failure: Option<RuleId>,
 }
 
 impl Engine {
-    /// A request's headers have arrived.
-    pub fn request(&mut self, stream: u32, facts: &dyn Facts, shared: &dyn SharedData, now_ms: u64) -> Step {
-        let moment = Moment { stream, shared, now_ms };
+    /// A request's headers have arrived; `now_ms` is asked for once, if at all.
+    pub fn request(&mut self, stream: u32, facts: &dyn Facts, shared: &dyn SharedData, now_ms: impl FnOnce() -> u64) -> Step {
         let policy = self.policy();
         let id = match route::find(&policy, facts) {
             Found::Route(id) => id,
             Found::Unmatched => return Step::Continue,
             Found::Unknown => {
                 self.count(None, None, Disposition::UnknownRoute);
+                let moment = Moment { stream, shared, now_ms: now_ms() };
                 return Step::Reply(Box::new(Reply::unknown_route(moment.seed())));
             }
         };
         let Some(route) = policy.route(id) else { return Step::Continue };
-        let Some(needs) = self.needs(&policy, route) else { return Step::Continue };
-        let caller = identity::caller(policy.identity(), facts, needs);
-
-        let mut flow = Flow {
-            route: Some(id),
-            verified: matches!(caller.identity, Identity::Verified { .. }),
-            deadline_ms: now_ms.saturating_add(policy.deadline_ms()),
-            ..Flow::default()
-        };
-        // A request that pays for the attempt does not pay again for its failure.
-        if self.placement() == Placement::Edge
-            && let Some(rule) = route.failures.filter(|rule| !route.rules(Placement::Edge).contains(rule))
-        {
-            flow.on_failure = policy.resolve_failure(rule, &caller.address);
-        }
-
-        let step = match policy.resolve(id, self.placement(), &caller) {
-            Resolution::Unlimited => Step::Continue,
-            Resolution::Refused { status, because } => self.refuse(&flow, status, because),
-            Resolution::Charged(plan) => {
-                flow.charges = plan.store.into();
-                flow.counters = flow.charges.iter().map(|charge| negative_fingerprint(&policy, charge)).collect();
-                self.charge(moment, &policy, &mut flow, &plan.local)
+        let mut flow = Flow { route: Some(id), on_failure: self.on_failure(route), ..Flow::default() };
+        let step = match self.needs(&policy, route) {
+            None => Step::Continue,
+            Some(needs) => {
+                let caller = identity::caller(policy.identity(), facts, needs);
+                self.hold(Moment { stream, shared, now_ms: now_ms() }, &policy, &mut flow, &caller)
             }
         };
         if step == Step::Wait || (step == Step::Continue && flow.has_response_work()) {
             self.keep(stream, flow);
         }
         step
+    }
+
+    /// Holds a request to its route's rules.
+    fn hold(&mut self, moment: Moment<'_>, policy: &Policy, flow: &mut Flow, caller: &Caller) -> Step {
+        let Some(route) = flow.route else { return Step::Continue };
+        flow.verified = matches!(caller.identity, Identity::Verified { .. });
+        flow.deadline_ms = moment.now_ms.saturating_add(policy.deadline_ms());
+        match policy.resolve(route, self.placement(), caller) {
+            Resolution::Unlimited => Step::Continue,
+            Resolution::Refused { status, because } => self.refuse(flow, status, because),
+            Resolution::Charged(plan) => {
+                flow.charges = plan.store.into();
+                flow.counters = flow.charges.iter().map(|charge| negative_fingerprint(policy, charge)).collect();
+                self.charge(moment, policy, flow, &plan.local)
+            }
+        }
     }
 
     /// What `outcome` means for the request.
@@ -130,20 +129,24 @@ impl Engine {
         }
     }
 
-    /// Which facts the route's rules at this placement need; `None` when there is nothing to do.
+    /// Which facts the route's rules at this placement need; `None` when it has none.
     fn needs(&self, policy: &Policy, route: &Route) -> Option<Needs> {
         let rules = route.rules(self.placement());
-        match self.placement() {
-            Placement::Edge => {
-                (!rules.is_empty() || route.failures.is_some()).then_some(Needs { identity: false, address: true })
-            }
+        let needs = match self.placement() {
+            Placement::Edge => Needs { identity: false, address: true },
             Placement::Quota => {
                 let by_identity = |id: &RuleId| policy.rule(*id).is_some_and(|rule| rule.subject != SubjectKind::Gateway);
                 let identity = rules.iter().any(by_identity);
-                let address = identity && matches!(route.anonymous, AnonymousMode::Rule(_));
-                (!rules.is_empty()).then_some(Needs { identity, address })
+                Needs { identity, address: identity && matches!(route.anonymous, AnonymousMode::Rule(_)) }
             }
-        }
+        };
+        (!rules.is_empty()).then_some(needs)
+    }
+
+    /// A request that pays for the attempt does not pay again for its failure.
+    fn on_failure(&self, route: &Route) -> Option<RuleId> {
+        let edge = self.placement() == Placement::Edge;
+        route.failures.filter(|rule| edge && !route.rules(Placement::Edge).contains(rule))
     }
 
     fn refuse(&mut self, flow: &Flow, status: u32, because: Anonymous) -> Step {

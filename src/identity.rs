@@ -73,6 +73,8 @@ fn spiffe_part(uri: &str, part: MtlsTenant) -> Option<&str> {
     (!found.is_empty()).then_some(found)
 }
 
-fn address(facts: &dyn Facts) -> String {
+/// Where the request comes from, as rules by address count it. The connection knows it in every phase.
+#[must_use]
+pub fn address(facts: &dyn Facts) -> String {
     address_subject(&facts.property(&["source", "address"]).unwrap_or_default())
 }

@@ -24,6 +24,9 @@ const HORIZON_AGE_MS: u64 = 1;
 const SLOTS: u32 = 512;
 const HORIZON_KEY: &str = "weir.1.negative.horizon";
 
+/// How many counters are remembered to be absent, for less than a millisecond.
+const ABSENT: usize = 256;
+
 const SETS: usize = 512;
 const WAYS: usize = 4;
 
@@ -44,6 +47,8 @@ pub enum Standing {
 #[derive(Debug)]
 pub struct NegativeCache {
     recent: Vec<Denied>,
+    /// Counters that the shared table did not know, and when: a busy tenant is not looked up for each request.
+    absent: Vec<(u64, u64)>,
     table: Table,
     /// Until when the shared table can have anything to say, and when that was read.
     horizon: (u64, u64),
@@ -65,7 +70,12 @@ struct Denied {
 
 impl Default for NegativeCache {
     fn default() -> Self {
-        Self { recent: vec![Denied::default(); SETS.saturating_mul(WAYS)], table: Table::new("negative", SLOTS), horizon: (0, 0) }
+        Self {
+            recent: vec![Denied::default(); SETS.saturating_mul(WAYS)],
+            absent: vec![(0, 0); ABSENT],
+            table: Table::new("negative", SLOTS),
+            horizon: (0, 0),
+        }
     }
 }
 
@@ -78,17 +88,26 @@ impl NegativeCache {
         }
     }
 
-    /// How the counter stands for a request of `cost`.
-    pub fn standing(&mut self, shared: &dyn SharedData, fingerprint: u64, cost: u64, now_ms: u64) -> Standing {
-        if let Some(denied) = self.recall(fingerprint)
-            && let standing @ Standing::Denied(_) = denied.standing(cost, now_ms)
-        {
-            return standing;
+    /// How long the counter is denied to a request of `cost`, as far as this VM knows by itself: no host call.
+    pub fn recalled(&mut self, fingerprint: u64, cost: u64, now_ms: u64) -> Option<u64> {
+        match self.recall(fingerprint)?.standing(cost, now_ms) {
+            Standing::Denied(retry_ms) => Some(retry_ms),
+            Standing::Open | Standing::RanOut | Standing::BeingAsked => None,
         }
-        if now_ms >= self.horizon(shared, now_ms) {
+    }
+
+    /// How the counter stands for a request of `cost`, as far as any worker knows.
+    pub fn standing(&mut self, shared: &dyn SharedData, fingerprint: u64, cost: u64, now_ms: u64) -> Standing {
+        if let Some(retry_ms) = self.recalled(fingerprint, cost, now_ms) {
+            return Standing::Denied(retry_ms);
+        }
+        if now_ms >= self.horizon(shared, now_ms) || self.is_absent(fingerprint, now_ms) {
             return Standing::Open;
         }
-        let Some(denied) = self.table.read(shared, fingerprint).map(Denied::from_record) else { return Standing::Open };
+        let Some(denied) = self.table.read(shared, fingerprint).map(Denied::from_record) else {
+            self.remember_absent(fingerprint, now_ms);
+            return Standing::Open;
+        };
         let standing = denied.standing(cost, now_ms);
         if let Standing::Denied(_) = standing {
             self.remember(denied, now_ms);
@@ -120,7 +139,7 @@ impl NegativeCache {
             Some(known) if known.cost < cost && known.until_ms > now_ms => (None, known),
             _ => (Some(denied.into_record()), denied),
         });
-        // Too contended to share: this VM still remembers.
+        // Too contended to share: this VM still remembers. (It also goes before what is remembered to be absent.)
         self.remember(kept.unwrap_or(denied), now_ms);
         self.raise_horizon(shared, until_ms.saturating_add(RECENT_MS));
     }
@@ -132,6 +151,16 @@ impl NegativeCache {
         });
         if let Some(denied) = self.set(fingerprint).iter_mut().find(|denied| denied.fingerprint == fingerprint) {
             *denied = Denied::default();
+        }
+    }
+
+    fn is_absent(&self, fingerprint: u64, now_ms: u64) -> bool {
+        self.absent.get(absent_place(fingerprint)) == Some(&(fingerprint, now_ms))
+    }
+
+    fn remember_absent(&mut self, fingerprint: u64, now_ms: u64) {
+        if let Some(place) = self.absent.get_mut(absent_place(fingerprint)) {
+            *place = (fingerprint, now_ms);
         }
     }
 
@@ -201,6 +230,10 @@ impl Denied {
         let Self { fingerprint, until_ms, admits_at_ms, cost, asked_until_ms } = self;
         Record { fingerprint, stamp: until_ms, words: [admits_at_ms, cost, asked_until_ms] }
     }
+}
+
+fn absent_place(fingerprint: u64) -> usize {
+    usize::try_from(fingerprint >> 32).unwrap_or(0) % ABSENT
 }
 
 fn word(bytes: &[u8]) -> Option<u64> {

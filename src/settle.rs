@@ -8,36 +8,41 @@
 
 use crate::callout::PendingCheck;
 use crate::engine::Engine;
+use crate::facts::Facts;
 use crate::flow::negative_fingerprint;
+use crate::identity;
 use crate::negative_cache::Standing;
 use crate::quota_headers::QuotaHeaders;
 use crate::shared::SharedData;
 use crate::telemetry::Counter;
 use std::rc::Rc;
-use weir_policy::PlannedCharge;
+use weir_policy::RuleId;
 
 impl Engine {
-    /// A response's headers have arrived; `status` reads its status, if it has one. What comes back is to be
-    /// added to them.
+    /// A response's headers have arrived: `status` reads its status, if it has one, and `facts` are what can still be
+    /// asked. What comes back is to be added to them.
     pub fn response(
         &mut self,
         stream: u32,
         status: impl FnOnce() -> Option<u32>,
+        facts: &dyn Facts,
         shared: &dyn SharedData,
-        now_ms: u64,
+        now_ms: impl FnOnce() -> u64,
     ) -> Option<QuotaHeaders> {
         let flow = self.take_flow(stream)?;
-        if let Some(charge) = flow.on_failure
+        if let Some(rule) = flow.on_failure
             && matches!(status(), Some(401 | 403))
         {
-            let counter = self.charge_failure(charge, shared, now_ms);
+            let counter = self.charge_failure(rule, facts, shared, now_ms());
             self.telemetry().count(counter);
         }
         flow.quota_headers
     }
 
-    fn charge_failure(&mut self, charge: PlannedCharge, shared: &dyn SharedData, now_ms: u64) -> Counter {
-        let fingerprint = negative_fingerprint(&self.policy(), &charge);
+    fn charge_failure(&mut self, rule: RuleId, facts: &dyn Facts, shared: &dyn SharedData, now_ms: u64) -> Counter {
+        let policy = self.policy();
+        let Some(charge) = policy.resolve_failure(rule, &identity::address(facts)) else { return Counter::FailuresDropped };
+        let fingerprint = negative_fingerprint(&policy, &charge);
         if let Standing::Denied(_) | Standing::BeingAsked =
             self.negative_cache().standing(shared, fingerprint, charge.cost, now_ms)
         {

@@ -19,6 +19,10 @@ struct Known {
 impl Engine {
     /// `None`: the request waits.
     pub(crate) fn ask(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Outcome> {
+        // A flood ends here: what this VM remembers denies without a host call.
+        if let Some(denial) = self.recall(moment, flow) {
+            return Some(Outcome::Denied(denial));
+        }
         let known = self.known(moment, flow);
         if let Some((charge, retry_ms)) = known.denied {
             return Some(Outcome::Denied(Denial::remembered(charge, retry_ms)));
@@ -30,6 +34,13 @@ impl Engine {
         let asks = |fingerprint: &u64| known.run_out.iter().any(|(run_out, _)| run_out == fingerprint);
         let counters = flow.counters.iter().map(|fingerprint| (*fingerprint, asks(fingerprint))).collect();
         self.push(PendingCheck::new(Rc::clone(&flow.charges), counters, Some(waiter))).err().map(Outcome::Undecided)
+    }
+
+    fn recall(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Denial> {
+        let counters = flow.charges.iter().zip(flow.counters.iter());
+        let mut waits = counters.map(|(charge, counter)| self.negative_cache().recalled(*counter, charge.cost, moment.now_ms));
+        let first = waits.by_ref().enumerate().find_map(|(index, wait_ms)| Some((index, wait_ms?)));
+        first.map(|(index, wait_ms)| Denial::remembered(index, waits.flatten().fold(wait_ms, u64::max)))
     }
 
     fn known(&mut self, moment: Moment<'_>, flow: &Flow) -> Known {

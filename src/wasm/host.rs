@@ -22,7 +22,7 @@ impl SharedData for HostData {
     }
 }
 
-/// The facts of the request whose headers are being processed.
+/// The facts of the request that the current callback is about.
 pub(super) struct RequestFacts;
 
 impl Facts for RequestFacts {

@@ -23,7 +23,7 @@ impl Context for Stream {}
 
 impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        let step = self.plugin.engine.borrow_mut().request(self.id, &RequestFacts, &HostData, now_ms());
+        let step = self.plugin.engine.borrow_mut().request(self.id, &RequestFacts, &HostData, now_ms);
         match step {
             Step::Continue => Action::Continue,
             Step::Reply(reply) => {
@@ -42,7 +42,7 @@ impl HttpContext for Stream {
             let status = abi::header(MapType::HttpResponseHeaders, ":status")?;
             std::str::from_utf8(&status).ok()?.parse().ok()
         };
-        let quota_headers = self.plugin.engine.borrow_mut().response(self.id, status, &HostData, now_ms());
+        let quota_headers = self.plugin.engine.borrow_mut().response(self.id, status, &RequestFacts, &HostData, now_ms);
         for (name, value) in quota_headers.into_iter().flat_map(crate::quota_headers::QuotaHeaders::into_pairs) {
             abi::add_response_header(name, &value);
         }

@@ -134,6 +134,7 @@ pub struct World {
     pub calls: Vec<(u64, DecideRequest)>,
     pub store: HashMap<String, State>,
     unanswered: Vec<(usize, u32, Vec<u8>)>,
+    requests: HashMap<u32, Request>,
     last_stream: u32,
     last_token: u32,
 }
@@ -166,6 +167,7 @@ impl World {
             calls: Vec::new(),
             store: HashMap::new(),
             unanswered: Vec::new(),
+            requests: HashMap::new(),
             last_stream: 0,
             last_token: 0,
         }
@@ -189,7 +191,8 @@ impl World {
     /// A request's headers arrive at a worker.
     pub fn begin(&mut self, worker: usize, request: &Request) -> (u32, Step) {
         self.last_stream += 1;
-        let step = self.workers[worker].request(self.last_stream, request, &self.data, self.now_ms);
+        self.requests.insert(self.last_stream, request.clone());
+        let step = self.workers[worker].request(self.last_stream, request, &self.data, || self.now_ms);
         (self.last_stream, step)
     }
 
@@ -233,7 +236,8 @@ impl World {
 
     /// A response's headers arrive at a worker.
     pub fn respond(&mut self, worker: usize, stream: u32, status: u32) -> Option<QuotaHeaders> {
-        self.workers[worker].response(stream, || Some(status), &self.data, self.now_ms)
+        let request = self.requests.remove(&stream).unwrap_or_default();
+        self.workers[worker].response(stream, || Some(status), &request, &self.data, || self.now_ms)
     }
 
     /// The root's tick of a worker.
