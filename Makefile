@@ -32,7 +32,8 @@ ENVOY_VERSION := 1.40.0
 WASM_BINDGEN_VERSION := $(shell awk '/^name = "wasm-bindgen"$$/ { getline; gsub(/"/, "", $$3); print $$3 }' Cargo.lock)
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-FILTER := $(TARGET_DIR)/wasm32-wasip1/wasm/weir.wasm
+UNTRIMMED := $(TARGET_DIR)/wasm32-wasip1/wasm/weir.wasm
+FILTER := $(TARGET_DIR)/filter/weir.wasm
 AUTHORITY := $(TARGET_DIR)/debug/weir-authority
 PLAYGROUND := $(TARGET_DIR)/debug/weir-playground
 PURE_CRATES := -p weir-limit -p weir-wire -p weir-policy
@@ -75,9 +76,11 @@ bench: filter $(ENVOY_NEEDED) redis-server wrk ## Measure: requests/s and latenc
 build: filter authority playground keys ## The filter, the authority and the development keys
 
 .PHONY: filter
-filter: $(RUST_TARGETS) ## The filter: target/wasm32-wasip1/wasm/weir.wasm
+filter: $(RUST_TARGETS) ## The filter: target/filter/weir.wasm
 	@[ -e $(FILTER) ] || $(call say,building the filter; the first time takes a while)
 	@cargo build --quiet -p weir --target wasm32-wasip1 --profile wasm >&2
+	@mkdir -p $(dir $(FILTER))
+	@cargo run --quiet -p weir-trim -- $(UNTRIMMED) $(FILTER) >&2
 
 .PHONY: authority
 authority: ## The authority: target/debug/weir-authority

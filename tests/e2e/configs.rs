@@ -17,7 +17,7 @@ fn envoy_accepts_the_standalone_configuration() {
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         symlink(from, to).unwrap();
     };
-    link(&repository::filter(), "target/wasm32-wasip1/wasm/weir.wasm");
+    link(&repository::filter(), "target/filter/weir.wasm");
     link(Keys::development().unwrap().jwks_path(), ".tools/dev/jwks.json");
     let output = Command::new(program())
         .args(["--mode", "validate", "--config-path"])

@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
 /// The built filter: `make filter` puts it there.
 #[must_use]
 pub fn filter() -> PathBuf {
-    target_dir().join("wasm32-wasip1/wasm/weir.wasm")
+    target_dir().join("filter/weir.wasm")
 }
 
 /// A binary of this workspace: beside the running program, so of the same profile, else of any profile.
