@@ -89,10 +89,11 @@ async fn no_user_tenant_or_address_is_written_down() {
     let plan = plan.envoy(|config| config.edit_http(|http| http["xff_num_trusted_hops"] = json!(1)));
     let mut stack = plan.start().unwrap();
     let caller = Caller::of(&stack.envoy);
-    let user = caller.user(TENANT, USER);
     let addresses = [ADDRESS.to_owned(), format!("{NETWORK}::1")];
 
-    let play = async || {
+    // Somebody new each time, of whom no denial is remembered.
+    let play = async |times: u32| {
+        let user = caller.user(TENANT, &format!("{USER}-{times}"));
         for address in &addresses {
             let from = |request: reqwest::RequestBuilder| request.header("x-forwarded-for", address);
             at_once((0..8).map(|_| from(user.catalog()))).await;
@@ -102,11 +103,11 @@ async fn no_user_tenant_or_address_is_written_down() {
             send(from(malformed.catalog())).await;
         }
     };
-    play().await;
+    play(1).await;
     stack.redis().kill();
-    play().await;
+    play(2).await;
     stack.authority.kill();
-    play().await;
+    play(3).await;
     shows_something_of_the_outage(&stack.envoy).await;
 
     let mut written = vec![("statistics", stack.envoy.admin("/stats").unwrap())];
