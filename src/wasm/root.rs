@@ -96,8 +96,9 @@ impl Context for Root {
 impl RootContext for Root {
     fn on_configure(&mut self, _size: usize) -> bool {
         let configured = self.configure();
-        if let Err(error) = &configured {
-            log::error!("weir: {error}");
+        // Each mistake is a line of its own, with the host's prefix.
+        for line in configured.as_ref().err().into_iter().flat_map(|error| error.lines()) {
+            log::error!("weir: {line}");
         }
         configured.is_ok()
     }

@@ -8,11 +8,16 @@ use std::{
 /// So far past a boundary, every clock on this machine has passed it.
 const PAST: Duration = Duration::from_millis(20);
 
+/// How long to wait so that `needed` fits before the end of a window of length `window`.
+#[must_use]
+pub fn until_room(window: Duration, needed: Duration) -> Duration {
+    let left = left(now(), window);
+    if left < needed { left + PAST } else { Duration::ZERO }
+}
+
 /// Waits until `needed` fits before the end of a window of length `window`.
 pub fn with_room(window: Duration, needed: Duration) {
-    if left(now(), window) < needed {
-        next(window);
-    }
+    thread::sleep(until_room(window, needed));
 }
 
 /// Waits for the next window.
