@@ -174,4 +174,4 @@ node:
 
 .PHONY: wrk
 wrk:
-	$(call installed,wrk,wrk,$(WRK))
+	$(if $(WRK),true,$(call installed,wrk,wrk))

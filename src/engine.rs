@@ -80,37 +80,42 @@ impl Engine {
 
     /// The next batch: its body, and its checks, which are to be given back to [`Engine::batch_sent`] or
     /// [`Engine::batch_not_sent`].
-    pub fn take_batch(&mut self) -> Option<(Vec<u8>, Vec<PendingCheck>)> {
-        let checks = self.outbox.take_batch(|stream| self.flows.contains_key(&stream));
+    pub fn take_batch(&mut self, shared: &dyn SharedData) -> Option<(Vec<u8>, Vec<PendingCheck>)> {
+        let (flows, negative_cache) = (&self.flows, &mut self.negative_cache);
+        let is_alive = |stream| flows.contains_key(&stream);
+        let checks = self.outbox.take_batch(is_alive, |dropped| give_up(negative_cache, dropped, shared));
         (!checks.is_empty()).then(|| (batch::request(&self.policy, &checks), checks))
     }
 
     /// A batch is under way; `token` is the host's name for it.
-    pub fn batch_sent(&mut self, token: u32, checks: Vec<PendingCheck>) {
+    pub fn batch_sent(&mut self, token: u32, checks: Vec<PendingCheck>, now_ms: u64) {
         let hits = checks.iter().map(|check| u64::from(check.hits())).fold(0, u64::saturating_add);
         self.telemetry.batch_sent(u64::try_from(checks.len()).unwrap_or(u64::MAX), hits);
-        self.outbox.sent(token, checks);
+        self.outbox.sent(token, checks, now_ms);
     }
 
     /// The host would not send a batch.
-    pub fn batch_not_sent(&mut self, checks: Vec<PendingCheck>) {
+    pub fn batch_not_sent(&mut self, checks: Vec<PendingCheck>, shared: &dyn SharedData) {
         self.outbox.finish(&checks);
         for check in checks {
+            give_up(&mut self.negative_cache, &check, shared);
             self.make_ready(check, &Err(Undecided::NotSent));
         }
     }
 
     /// A callout has ended.
     pub fn answered(&mut self, token: u32, answer: &Answer, shared: &dyn SharedData, now_ms: u64) {
-        let Some(checks) = self.outbox.take_answered(token) else { return };
+        let Some((checks, sent_ms)) = self.outbox.take_answered(token) else { return };
         let verdicts = match answer {
             Answer::Body(body) => batch::verdicts(body, &checks),
             Answer::Refused => vec![Err(Undecided::BatchRefused); checks.len()],
             Answer::Failed(because) => vec![Err(*because); checks.len()],
         };
         for (check, verdict) in checks.into_iter().zip(verdicts) {
-            if let Ok(verdict) = &verdict {
-                self.learn(&check, verdict, shared, now_ms);
+            match &verdict {
+                // The store spoke after the batch was sent: counted from then, no denial lasts longer than its own.
+                Ok(verdict) => self.learn(&check, verdict, shared, sent_ms),
+                Err(_) => give_up(&mut self.negative_cache, &check, shared),
             }
             self.make_ready(check, &verdict);
         }
@@ -217,5 +222,12 @@ impl Engine {
             self.keep(stream, flow);
             self.ready.extend(outcome.map(|outcome| (stream, outcome)));
         }
+    }
+}
+
+/// A check will not be answered, or not by a verdict: whoever waits for it to ask should ask itself.
+fn give_up(negative_cache: &mut NegativeCache, check: &PendingCheck, shared: &dyn SharedData) {
+    for fingerprint in check.asks() {
+        negative_cache.clear(shared, fingerprint);
     }
 }

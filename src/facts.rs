@@ -9,8 +9,9 @@ pub trait Facts {
     fn property(&self, path: &[&str]) -> Option<Vec<u8>>;
 }
 
-/// A header as text; what is not UTF-8 is no text.
+/// A header as text. A byte that is not UTF-8 becomes U+FFFD, so that it cannot make the rest of the text vanish: a
+/// path that is no path would match no route.
 #[must_use]
 pub fn header_text(facts: &dyn Facts, name: &str) -> Option<String> {
-    facts.header(name).and_then(|bytes| String::from_utf8(bytes).ok())
+    facts.header(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -5,7 +5,7 @@
 //! and to hit a given one a caller would have to try about 2^63 names.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use weir_policy::{PlannedCharge, Policy};
+use weir_policy::{Placement, PlannedCharge, Policy};
 
 /// The fingerprint of the counter that `charge` charges; never 0.
 #[must_use]
@@ -27,11 +27,12 @@ pub fn under_version(counter: u64, version: u64) -> u64 {
     hasher.finish().max(1)
 }
 
-/// The fingerprint of a route's cap; never 0.
+/// The fingerprint of a route's cap at one placement; never 0. Each placement has a cap of its own: a request that
+/// passes both would pay a common one twice.
 #[must_use]
-pub fn cap(route: &str) -> u64 {
+pub fn cap(route: &str, placement: Placement) -> u64 {
     let mut hasher = DefaultHasher::new();
-    ("cap", route).hash(&mut hasher);
+    ("cap", route, placement == Placement::Edge).hash(&mut hasher);
     hasher.finish().max(1)
 }
 

@@ -6,8 +6,8 @@
 //! | [`deny`] | what a denied caller is told |
 //! | [`undecided`] | the route's mode: closed, fallback, open |
 //!
-//! Local answers come first, each cheaper than the next: local rules, then denials remembered, then the
-//! store. Whatever comes of it, the request ends in [`Engine::conclude`].
+//! What costs least comes first: denials that this VM remembers, then local rules, then denials that all
+//! workers share, then the store. A local charge is not given back when the store denies. Whatever comes of it, the request ends in [`Engine::conclude`].
 
 mod ask;
 mod deny;
@@ -19,12 +19,11 @@ use crate::facts::Facts;
 use crate::fingerprint;
 use crate::identity::{self, Needs};
 use crate::local_buckets::{LocalCharge, LocalDenial};
-use crate::quota_headers::QuotaHeaders;
+use crate::quota_headers::{QuotaHeaders, seconds};
 use crate::reply::Reply;
 use crate::route::{self, Found};
 use crate::shared::SharedData;
 use crate::telemetry::{Counter, Disposition};
-use deny::Denier;
 use std::rc::Rc;
 use weir_limit::Limit;
 use weir_policy::policy::AnonymousMode;
@@ -160,11 +159,14 @@ impl Engine {
 
     /// Charges what this gateway counts itself, then what the store does.
     fn charge(&mut self, moment: Moment<'_>, policy: &Policy, flow: &mut Flow, local: &[PlannedCharge]) -> Step {
+        // What the store has just denied spends nothing here either.
+        if let Some(denial) = self.recall(moment, flow) {
+            return self.conclude(moment, flow, Outcome::Denied(denial));
+        }
         let charges: Vec<LocalCharge> =
             local.iter().filter_map(|charge| local_charge(policy, charge, |limit| limit.limit)).collect();
-        if let Err(LocalDenial { charge, retry_ms }) = self.local_buckets().spend(moment.shared, &charges, moment.now_ms) {
-            let denier = local.get(charge).and_then(|charge| Denier::rule(policy, charge, retry_ms));
-            return denier.map_or(Step::Continue, |denier| self.deny_locally(moment, policy, flow, &denier));
+        if let Err(LocalDenial { charge, wait_ms }) = self.local_buckets().spend(moment.shared, &charges, moment.now_ms) {
+            return self.deny_locally(moment, policy, flow, local.get(charge), wait_ms);
         }
         if flow.charges.is_empty() {
             self.count(flow.route, None, Disposition::Allowed);
@@ -184,6 +186,13 @@ impl Engine {
 impl Flow {
     pub(crate) fn has_response_work(&self) -> bool {
         self.quota_headers.is_some() || self.on_failure.is_some()
+    }
+
+    /// The same for all requests of one stranger that wait for the same second: asking again and again does not tell
+    /// where the wait ends and its jitter begins.
+    fn stranger_seed(&self, moment: Moment<'_>, wait_ms: u64) -> u64 {
+        let counter = self.counters.first().copied().unwrap_or_default();
+        fingerprint::under_version(counter, seconds(moment.now_ms.saturating_add(wait_ms)))
     }
 }
 

@@ -18,7 +18,7 @@
 //! | `wasm` | the only user of the Proxy-Wasm SDK: events in, host calls out |
 //!
 //! All but `wasm` is pure: the host's clock is an argument, its shared data a trait. So the same code runs
-//! in Envoy, in tests on the host, and in simulations.
+//! in Envoy and in tests on the host.
 //!
 //! A panic here costs a worker all its streams. The lints below keep out what can panic.
 #![cfg_attr(

@@ -1,9 +1,11 @@
 //! Counters of this gateway alone, shared by its workers: `scope: local` rules, the fallback's shares, and
 //! the fallback's cap.
 //!
-//! Bounds: 1,024 slots × 8 records × 40 bytes = 320 KiB for subjects, 128 slots = 40 KiB for caps, which
-//! have a table of their own so that no crowd of subjects can push a cap out. A subject whose record had to
-//! give way starts with a full bucket; the route's cap bounds what that can admit.
+//! Bounds: 1,024 slots × 8 records × 40 bytes = 320 KiB for subjects, and as much for what counts a gateway as a
+//! whole (caps, and rules with `subject: gateway`), in a table of its own, which holds more than a policy can
+//! have of them, so that no crowd of subjects can push one out. A subject whose record had to give way starts
+//! with a full bucket: in a fallback the route's cap bounds what that can admit; a local rule by principal or
+//! address has no such bound beyond some 8,000 subjects at a time.
 //!
 //! Several counters are asked before any is charged. Between the two another worker may have been faster:
 //! then the request is denied with what it had charged so far lost. A fallback errs on the strict side.
@@ -12,10 +14,10 @@ use crate::shared::{Record, SharedData, Table};
 use weir_limit::{Limit, State, fixed_window, token_bucket};
 
 const SUBJECT_SLOTS: u32 = 1_024;
-const CAP_SLOTS: u32 = 128;
+const CAP_SLOTS: u32 = 1_024;
 
 /// How long a caller waits when other workers were faster too often.
-const CONTENDED_RETRY_MS: u64 = 1_000;
+const CONTENDED_WAIT_MS: u64 = 1_000;
 
 /// One local counter with what it is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub struct LocalDenial {
     /// Its index among the charges.
     pub charge: usize,
     /// Milliseconds until it has.
-    pub retry_ms: u64,
+    pub wait_ms: u64,
 }
 
 /// The counters.
@@ -68,7 +70,7 @@ impl LocalBuckets {
             let state = self.table(charge).read(shared, charge.fingerprint).and_then(|record| state_of(&record));
             let wait_ms = charge.limit.wait_ms(&charge.limit.at(state, now_ms), charge.cost, now_ms);
             if wait_ms > 0 {
-                return Err(LocalDenial { charge: index, retry_ms: wait_ms });
+                return Err(LocalDenial { charge: index, wait_ms });
             }
         }
         for (index, charge) in charges.iter().enumerate() {
@@ -82,8 +84,8 @@ impl LocalBuckets {
             });
             match spent {
                 Ok(0) => {}
-                Ok(retry_ms) => return Err(LocalDenial { charge: index, retry_ms }),
-                Err(_) => return Err(LocalDenial { charge: index, retry_ms: CONTENDED_RETRY_MS }),
+                Ok(wait_ms) => return Err(LocalDenial { charge: index, wait_ms }),
+                Err(_) => return Err(LocalDenial { charge: index, wait_ms: CONTENDED_WAIT_MS }),
             }
         }
         Ok(())

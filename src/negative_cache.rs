@@ -1,7 +1,7 @@
 //! Recent denials: what the store has denied a moment ago is denied here, without asking it again.
 //!
-//! A flood of one key costs the store one call each [`MOST_DENIED_MS`], however many workers there are. That
-//! takes two things. A denial is remembered for `min(wait, 250 ms)`, never longer, in a table of this VM
+//! A flood of one key costs the store one call each [`MOST_DENIED_MS`] (or each wait, where that is shorter),
+//! however many workers there are. That takes two things. A denial is remembered for `min(wait, 250 ms)`, never longer, in a table of this VM
 //! over a fixed table that the workers share (512 slots × 8 records × 40 bytes = 160 KiB). And when it
 //! has run out, one request *claims* the question; the others, of all workers, are parked until
 //! its answer is known, so they are neither denied beyond the bound nor asked about.
@@ -11,6 +11,7 @@
 //! others only means that the store is asked once more.
 
 use crate::shared::{Record, SharedData, Table};
+use weir_policy::compile::MAX_DEADLINE_MS;
 
 /// The longest that a denial is remembered, in milliseconds.
 pub const MOST_DENIED_MS: u64 = 250;
@@ -144,7 +145,7 @@ impl NegativeCache {
         self.raise_horizon(shared, until_ms.saturating_add(RECENT_MS));
     }
 
-    /// Forgets a counter that was asked about and admits again.
+    /// Forgets a counter that was asked about: it admits again, or nobody could say. Whoever is parked then asks.
     pub fn clear(&mut self, shared: &dyn SharedData, fingerprint: u64) {
         let _ = self.table.update(shared, fingerprint, |record| {
             (record.map(|record| Denied { asked_until_ms: 0, until_ms: 0, ..Denied::from_record(record) }.into_record()), ())
@@ -215,7 +216,8 @@ impl Denied {
         if self.until_ms > now_ms && self.until_ms.saturating_sub(now_ms) <= MOST_DENIED_MS {
             return Standing::Denied(self.admits_at_ms.saturating_sub(now_ms));
         }
-        if self.asked_until_ms > now_ms {
+        // Nobody asks longer than a deadline; a clock that was set back would make it seem so.
+        if self.asked_until_ms > now_ms && self.asked_until_ms.saturating_sub(now_ms) <= MAX_DEADLINE_MS {
             return Standing::BeingAsked;
         }
         if now_ms.abs_diff(self.until_ms) < RECENT_MS { Standing::RanOut } else { Standing::Open }

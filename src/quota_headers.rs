@@ -1,6 +1,7 @@
 //! What a caller is told about its quotas: `RateLimit-Policy` and `RateLimit`, after the IETF's
 //! draft-ietf-httpapi-ratelimit-headers: a list of policies by the rule's name, with `q` the quota, `w` its
-//! window in seconds, `r` what remains and `t` the seconds until it is whole again.
+//! window in seconds, `r` what remains and `t` the seconds until it is whole again; of a denial that was
+//! remembered, until the request has room.
 //!
 //! Rule names are letters, digits, `_` and `-` by the policy's compiler, so nothing here needs escaping.
 
@@ -13,7 +14,7 @@ use weir_wire::Quota;
 pub struct QuotaHeaders {
     /// `RateLimit-Policy`.
     pub policy: String,
-    /// `RateLimit`.
+    /// `RateLimit`; empty when it is not known.
     pub remaining: String,
 }
 
@@ -31,9 +32,15 @@ impl QuotaHeaders {
         headers
     }
 
-    /// The headers, by their names.
+    /// Without what remains, where that is not known.
+    #[must_use]
+    pub fn without_remaining(self) -> Self {
+        Self { remaining: String::new(), ..self }
+    }
+
+    /// The headers that have something to say, by their names.
     pub fn into_pairs(self) -> impl Iterator<Item = (&'static str, String)> {
-        [("ratelimit-policy", self.policy), ("ratelimit", self.remaining)].into_iter()
+        [("ratelimit-policy", self.policy), ("ratelimit", self.remaining)].into_iter().filter(|(_, value)| !value.is_empty())
     }
 }
 

@@ -43,14 +43,34 @@ pub enum GrpcStatus {
     Unauthenticated = 16,
 }
 
+/// Whether a request with this content type speaks gRPC, by Envoy's own measure. Told a gRPC status, any other
+/// would be answered 200.
+#[must_use]
+pub fn is_grpc(content_type: &[u8]) -> bool {
+    content_type.strip_prefix(b"application/grpc").is_some_and(|rest| rest.is_empty() || rest.starts_with(b"+"))
+}
+
+/// The HTTP status that a response means: to gRPC callers Envoy says 200 and tells the rest in `grpc-status`.
+#[must_use]
+pub fn http_status(status: u32, grpc_status: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    if status != 200 {
+        return Some(status);
+    }
+    Some(match grpc_status() {
+        Some(status) if status == GrpcStatus::Unauthenticated as u32 => 401,
+        Some(status) if status == GrpcStatus::PermissionDenied as u32 => 403,
+        _ => 200,
+    })
+}
+
 /// A denial, as far as the caller may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied<'a> {
     /// The first rule that denies.
     pub rule: &'a str,
-    /// Its numbers.
+    /// The limit that must be waited for longest.
     pub limit: &'a Limit,
-    /// Milliseconds until the store would admit.
+    /// How long, in milliseconds.
     pub retry_ms: u64,
     /// What the caller is told about its quotas, if it is verified and the policy says so.
     pub quota_headers: Option<QuotaHeaders>,

@@ -42,15 +42,19 @@ impl Engine {
     fn charge_failure(&mut self, rule: RuleId, facts: &dyn Facts, shared: &dyn SharedData, now_ms: u64) -> Counter {
         let policy = self.policy();
         let Some(charge) = policy.resolve_failure(rule, &identity::address(facts)) else { return Counter::FailuresDropped };
-        let fingerprint = negative_fingerprint(&policy, &charge);
-        if let Standing::Denied(_) | Standing::BeingAsked =
-            self.negative_cache().standing(shared, fingerprint, charge.cost, now_ms)
-        {
-            return Counter::FailuresBeyondLimit;
-        }
-        match self.push(PendingCheck::new(Rc::new([charge]), vec![(fingerprint, false)], None)) {
+        let (fingerprint, cost) = (negative_fingerprint(&policy, &charge), charge.cost);
+        let cache = self.negative_cache();
+        let asks = match cache.standing(shared, fingerprint, cost, now_ms) {
+            Standing::Open => false,
+            Standing::RanOut if cache.claim(shared, fingerprint, cost, policy.deadline_ms(), now_ms) => true,
+            Standing::RanOut | Standing::Denied(_) | Standing::BeingAsked => return Counter::FailuresBeyondLimit,
+        };
+        match self.push(PendingCheck::new(Rc::new([charge]), vec![(fingerprint, asks)], None)) {
             Ok(()) => Counter::FailuresCharged,
-            Err(_) => Counter::FailuresDropped,
+            Err(_) => {
+                self.negative_cache().clear(shared, fingerprint);
+                Counter::FailuresDropped
+            }
         }
     }
 }

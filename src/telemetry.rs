@@ -73,7 +73,7 @@ pub enum Counter {
     Checks,
     /// Requests that those checks stood for: divided by the callouts, the size of a batch.
     Hits,
-    /// Failed authentications charged to their address.
+    /// Failed authentications whose charge to their address was queued.
     FailuresCharged,
     /// Failed authentications of an address that has nothing left to be charged.
     FailuresBeyondLimit,
@@ -114,8 +114,8 @@ pub struct Telemetry {
     batch_sizes: Vec<u64>,
 }
 
-/// The most batch sizes kept between two ticks; beyond it they are not recorded.
-const MOST_BATCH_SIZES: usize = 256;
+/// The most batch sizes kept between two reports to the host: more than a worker can send meanwhile.
+const MOST_BATCH_SIZES: usize = 4_096;
 
 impl Telemetry {
     /// One more.

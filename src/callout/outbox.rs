@@ -58,6 +58,7 @@ enum Place {
 struct UnderWay {
     token: u32,
     checks: Vec<PendingCheck>,
+    sent_ms: u64,
 }
 
 /// The checks of one plugin in one worker.
@@ -77,6 +78,11 @@ impl PendingCheck {
     #[must_use]
     pub fn new(charges: Rc<[PlannedCharge]>, counters: Vec<(u64, bool)>, waiter: Option<Waiter>) -> Self {
         Self { charges, counters, places: vec![waiter.map_or(Place::Settled, Place::Waiting)] }
+    }
+
+    /// The counters that others wait for this check to ask about.
+    pub fn asks(&self) -> impl Iterator<Item = u64> + '_ {
+        self.counters.iter().filter(|(_, asks)| *asks).map(|(fingerprint, _)| *fingerprint)
     }
 
     /// How many equal requests it stands for.
@@ -114,12 +120,12 @@ impl Told {
     fn from_verdict(verdict: &Verdict) -> Self {
         let quotas: Rc<[Quota]> = verdict.quotas.as_slice().into();
         let first = Outcome::Admitted(Rc::clone(&quotas));
-        match verdict.denial() {
+        match Denial::of(verdict.quotas.iter().map(|quota| quota.wait_ms), quotas) {
             None => Self::All(first),
             Some(denial) => Self::Some {
                 admitted: usize::try_from(verdict.admitted).unwrap_or(usize::MAX),
                 first,
-                rest: Outcome::Denied(Denial { charge: denial.charge, retry_ms: denial.retry_ms, quotas }),
+                rest: Outcome::Denied(denial),
             },
         }
     }
@@ -161,8 +167,8 @@ impl Outbox {
     }
 
     /// Takes the checks of the next batch; `is_alive` says whether somebody still waits for a stream's
-    /// answer, since what nobody waits for need not be charged.
-    pub fn take_batch(&mut self, is_alive: impl Fn(u32) -> bool) -> Vec<PendingCheck> {
+    /// answer, since what nobody waits for need not be charged: such checks are `dropped`.
+    pub fn take_batch(&mut self, is_alive: impl Fn(u32) -> bool, mut dropped: impl FnMut(&PendingCheck)) -> Vec<PendingCheck> {
         let mut checks = Vec::new();
         let mut room = MOST_WAITERS_IN_BATCH;
         while self.under_way.len() < MOST_UNDER_WAY
@@ -180,24 +186,26 @@ impl Outbox {
             });
             self.forget(before.saturating_sub(check.places.len()));
             room = room.saturating_sub(check.places.len());
-            if !check.places.is_empty() {
+            if check.places.is_empty() {
+                dropped(&check);
+            } else {
                 checks.push(check);
             }
         }
         checks
     }
 
-    /// Keeps a batch that was sent under `token`.
-    pub fn sent(&mut self, token: u32, checks: Vec<PendingCheck>) {
-        self.under_way.push(UnderWay { token, checks });
+    /// Keeps a batch that was sent under `token` at `sent_ms`.
+    pub fn sent(&mut self, token: u32, checks: Vec<PendingCheck>, sent_ms: u64) {
+        self.under_way.push(UnderWay { token, checks, sent_ms });
     }
 
-    /// The checks of a batch that was answered, or that could not be sent.
-    pub fn take_answered(&mut self, token: u32) -> Option<Vec<PendingCheck>> {
+    /// The checks of a batch that was answered, and when it was sent.
+    pub fn take_answered(&mut self, token: u32) -> Option<(Vec<PendingCheck>, u64)> {
         let place = self.under_way.iter().position(|batch| batch.token == token)?;
-        let checks = self.under_way.swap_remove(place).checks;
+        let UnderWay { checks, sent_ms, .. } = self.under_way.swap_remove(place);
         self.finish(&checks);
-        Some(checks)
+        Some((checks, sent_ms))
     }
 
     /// Takes note that the waiters of `checks`, which [`Outbox::take_batch`] gave, wait no longer.

@@ -19,22 +19,26 @@ pub enum Outcome {
 pub struct Denial {
     /// Index of the first charge that denies.
     pub charge: usize,
-    /// The longest wait of all that deny, in milliseconds.
+    /// How long that one must be waited for, in milliseconds.
+    pub wait_ms: u64,
+    /// Index of the charge that must be waited for longest.
+    pub longest: usize,
+    /// And how long, in milliseconds: before that the request cannot pass.
     pub retry_ms: u64,
     /// How each of its rules stands; empty when the denial was remembered, not asked for.
     pub quotas: Rc<[Quota]>,
 }
 
-/// Why nobody decided. A charge may have happened in all cases but the first four; it is never refunded.
+/// Why nobody decided. A charge may have happened unless the variant says otherwise; it is never refunded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Undecided {
-    /// Too many requests wait already.
+    /// Too many requests wait already. Nothing was charged.
     QueueFull,
-    /// The callout could not be made: no such cluster, no healthy host, a circuit breaker.
+    /// The callout could not be made: no such cluster, no healthy host, a circuit breaker. Nothing was charged.
     NotSent,
-    /// The store is not there.
+    /// The store is not there. Nothing was charged.
     StoreUnavailable,
-    /// The store has no room for another subject.
+    /// The store has no room for another subject. Nothing was charged.
     StoreFull,
     /// The store did not answer the authority.
     StoreUnknown,
@@ -44,18 +48,21 @@ pub enum Undecided {
     DeadlineExceeded,
     /// An answer that is none: not the authority's, not complete, or not understood.
     AnswerMalformed,
-    /// The authority refused the batch as malformed.
+    /// The authority refused the batch as malformed. Nothing was charged.
     BatchRefused,
 }
 
 impl Denial {
-    /// A denial that the store spoke a moment ago.
+    /// From the wait of each charge, in their order; `None` when none of them denies.
     #[must_use]
-    pub fn remembered(charge: usize, retry_ms: u64) -> Self {
-        Self { charge, retry_ms, quotas: Rc::new([]) }
+    pub fn of(waits_ms: impl Iterator<Item = u64>, quotas: Rc<[Quota]>) -> Option<Self> {
+        let mut waits = waits_ms.enumerate().filter(|(_, wait_ms)| *wait_ms > 0);
+        let (charge, wait_ms) = waits.next()?;
+        let (longest, retry_ms) = waits.fold((charge, wait_ms), |known, next| if next.1 > known.1 { next } else { known });
+        Some(Self { charge, wait_ms, longest, retry_ms, quotas })
     }
 
-    /// Whether it was.
+    /// Whether the store spoke it a moment ago, to another request.
     #[must_use]
     pub fn is_remembered(&self) -> bool {
         self.quotas.is_empty()

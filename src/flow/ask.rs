@@ -7,25 +7,29 @@ use crate::negative_cache::Standing;
 use std::rc::Rc;
 
 /// What the negative cache knows of a check's counters.
-#[derive(Default)]
 struct Known {
-    /// The first charge that is denied, and the longest wait of all that are.
-    denied: Option<(usize, u64)>,
+    /// The wait of each charge; 0 where nothing is known to deny.
+    waits_ms: Vec<u64>,
     /// Fingerprint and cost of those whose denial has just run out.
     run_out: Vec<(u64, u64)>,
     being_asked: bool,
 }
 
 impl Engine {
+    /// A denial that this VM remembers by itself: a flood ends here, without a host call.
+    pub(super) fn recall(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Denial> {
+        let counters = flow.charges.iter().zip(flow.counters.iter());
+        let recalled = |(charge, counter): (&weir_policy::PlannedCharge, &u64)| {
+            self.negative_cache().recalled(*counter, charge.cost, moment.now_ms).unwrap_or(0)
+        };
+        Denial::of(counters.map(recalled), Rc::new([]))
+    }
+
     /// `None`: the request waits.
     pub(crate) fn ask(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Outcome> {
-        // A flood ends here: what this VM remembers denies without a host call.
-        if let Some(denial) = self.recall(moment, flow) {
-            return Some(Outcome::Denied(denial));
-        }
         let known = self.known(moment, flow);
-        if let Some((charge, retry_ms)) = known.denied {
-            return Some(Outcome::Denied(Denial::remembered(charge, retry_ms)));
+        if let Some(denial) = Denial::of(known.waits_ms.iter().copied(), Rc::new([])) {
+            return Some(Outcome::Denied(denial));
         }
         let waiter = Waiter { stream: moment.stream, deadline_ms: flow.deadline_ms };
         if known.being_asked || !self.claim(moment, flow, &known.run_out) {
@@ -33,28 +37,24 @@ impl Engine {
         }
         let asks = |fingerprint: &u64| known.run_out.iter().any(|(run_out, _)| run_out == fingerprint);
         let counters = flow.counters.iter().map(|fingerprint| (*fingerprint, asks(fingerprint))).collect();
-        self.push(PendingCheck::new(Rc::clone(&flow.charges), counters, Some(waiter))).err().map(Outcome::Undecided)
-    }
-
-    fn recall(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Denial> {
-        let counters = flow.charges.iter().zip(flow.counters.iter());
-        let mut waits = counters.map(|(charge, counter)| self.negative_cache().recalled(*counter, charge.cost, moment.now_ms));
-        let first = waits.by_ref().enumerate().find_map(|(index, wait_ms)| Some((index, wait_ms?)));
-        first.map(|(index, wait_ms)| Denial::remembered(index, waits.flatten().fold(wait_ms, u64::max)))
+        let pushed = self.push(PendingCheck::new(Rc::clone(&flow.charges), counters, Some(waiter)));
+        pushed.err().map(|because| {
+            self.unclaim(moment, &known.run_out);
+            Outcome::Undecided(because)
+        })
     }
 
     fn known(&mut self, moment: Moment<'_>, flow: &Flow) -> Known {
-        let mut known = Known::default();
-        for (index, (charge, fingerprint)) in flow.charges.iter().zip(flow.counters.iter()).enumerate() {
+        let mut known = Known { waits_ms: Vec::with_capacity(flow.charges.len()), run_out: Vec::new(), being_asked: false };
+        for (charge, fingerprint) in flow.charges.iter().zip(flow.counters.iter()) {
+            let mut wait_ms = 0;
             match self.negative_cache().standing(moment.shared, *fingerprint, charge.cost, moment.now_ms) {
                 Standing::Open => {}
-                Standing::Denied(retry_ms) => {
-                    let (first, longest_ms) = known.denied.unwrap_or((index, 0));
-                    known.denied = Some((first, longest_ms.max(retry_ms)));
-                }
+                Standing::Denied(retry_ms) => wait_ms = retry_ms,
                 Standing::RanOut => known.run_out.push((*fingerprint, charge.cost)),
                 Standing::BeingAsked => known.being_asked = true,
             }
+            known.waits_ms.push(wait_ms);
         }
         known
     }
@@ -63,6 +63,19 @@ impl Engine {
     fn claim(&mut self, moment: Moment<'_>, flow: &Flow, run_out: &[(u64, u64)]) -> bool {
         let Moment { shared, now_ms, .. } = moment;
         let lease_ms = flow.deadline_ms.saturating_sub(now_ms);
-        run_out.iter().all(|(fingerprint, cost)| self.negative_cache().claim(shared, *fingerprint, *cost, lease_ms, now_ms))
+        let claimed =
+            |(fingerprint, cost): &&(u64, u64)| self.negative_cache().claim(shared, *fingerprint, *cost, lease_ms, now_ms);
+        let claimed = run_out.iter().take_while(claimed).count();
+        if claimed < run_out.len() {
+            // Another worker asks about one of them: who claims only a part asks about none, and keeps nobody waiting.
+            self.unclaim(moment, run_out.get(..claimed).unwrap_or_default());
+        }
+        claimed == run_out.len()
+    }
+
+    fn unclaim(&mut self, moment: Moment<'_>, claimed: &[(u64, u64)]) {
+        for (fingerprint, _) in claimed {
+            self.negative_cache().clear(moment.shared, *fingerprint);
+        }
     }
 }

@@ -15,60 +15,79 @@ pub(super) struct Denier<'a> {
     pub(super) rule: Option<RuleId>,
     pub(super) name: &'a str,
     pub(super) limit: &'a Limit,
-    pub(super) retry_ms: u64,
+    pub(super) wait_ms: u64,
 }
 
 impl<'a> Denier<'a> {
-    pub(super) fn rule(policy: &'a Policy, charge: &PlannedCharge, retry_ms: u64) -> Option<Self> {
+    pub(super) fn rule(policy: &'a Policy, charge: &PlannedCharge, wait_ms: u64) -> Option<Self> {
         let PolicyLimit { rule, wire, limit, .. } = policy.limit(charge.limit)?;
-        Some(Self { rule: Some(*rule), name: &wire.rule, limit, retry_ms })
+        Some(Self { rule: Some(*rule), name: &wire.rule, limit, wait_ms })
     }
 
-    /// It has nothing left, until it admits again: all that is known of a denial that was not just asked for.
-    fn nothing_left(&self) -> QuotaHeaders {
-        let quota = Quota { remaining: 0, reset_ms: self.retry_ms, wait_ms: self.retry_ms };
-        QuotaHeaders::new(std::iter::once((self.name, self.limit, quota)))
+    /// What is known of a denial that was not just asked for: a request of one unit had no unit left.
+    fn quota_headers(&self, cost: u64) -> QuotaHeaders {
+        let quota = Quota { remaining: 0, reset_ms: self.wait_ms, wait_ms: self.wait_ms };
+        let headers = QuotaHeaders::new(std::iter::once((self.name, self.limit, quota)));
+        if cost == 1 { headers } else { headers.without_remaining() }
     }
 }
 
 impl Engine {
     /// The store has denied, now or a moment ago.
     pub(super) fn deny(&mut self, moment: Moment<'_>, policy: &Policy, flow: &Flow, denial: &Denial) -> Step {
-        let charge = flow.charges.get(denial.charge);
-        let Some(denier) = charge.and_then(|charge| Denier::rule(policy, charge, denial.retry_ms)) else {
+        let denier = |index, wait_ms| {
+            let charge: &PlannedCharge = flow.charges.get(index)?;
+            Some((Denier::rule(policy, charge, wait_ms)?, charge.cost))
+        };
+        let (Some((first, cost)), Some((longest, _))) =
+            (denier(denial.charge, denial.wait_ms), denier(denial.longest, denial.retry_ms))
+        else {
             return Step::Reply(Box::new(Reply::undecided(Undecided::AnswerMalformed, moment.seed())));
         };
         let (disposition, quota_headers) = if denial.is_remembered() {
-            (Disposition::DeniedRemembered, denier.nothing_left())
+            (Disposition::DeniedRemembered, first.quota_headers(cost))
         } else {
             (Disposition::Denied, headers(policy, flow, &denial.quotas))
         };
-        self.tell_denied(moment, policy, flow, &denier, disposition, Some(quota_headers))
+        self.tell_denied(moment, policy, flow, &first, &longest, (disposition, Some(quota_headers)))
     }
 
     /// A local rule has denied.
-    pub(super) fn deny_locally(&mut self, moment: Moment<'_>, policy: &Policy, flow: &Flow, denier: &Denier<'_>) -> Step {
-        self.tell_denied(moment, policy, flow, denier, Disposition::DeniedLocally, Some(denier.nothing_left()))
+    pub(super) fn deny_locally(
+        &mut self,
+        moment: Moment<'_>,
+        policy: &Policy,
+        flow: &Flow,
+        charge: Option<&PlannedCharge>,
+        wait_ms: u64,
+    ) -> Step {
+        let denier = charge.and_then(|charge| Some((Denier::rule(policy, charge, wait_ms)?, charge.cost)));
+        let Some((denier, cost)) = denier else {
+            return Step::Reply(Box::new(Reply::undecided(Undecided::AnswerMalformed, moment.seed())));
+        };
+        let quota_headers = denier.quota_headers(cost);
+        self.tell_denied(moment, policy, flow, &denier, &denier, (Disposition::DeniedLocally, Some(quota_headers)))
     }
 
+    /// `first` is named, `longest` must be waited for.
     pub(super) fn tell_denied(
         &mut self,
         moment: Moment<'_>,
         policy: &Policy,
         flow: &Flow,
-        denier: &Denier<'_>,
-        disposition: Disposition,
-        quota_headers: Option<QuotaHeaders>,
+        first: &Denier<'_>,
+        longest: &Denier<'_>,
+        (disposition, quota_headers): (Disposition, Option<QuotaHeaders>),
     ) -> Step {
-        self.count(flow.route, denier.rule, disposition);
+        self.count(flow.route, first.rule, disposition);
         let denied = Denied {
-            rule: denier.name,
-            limit: denier.limit,
-            retry_ms: denier.retry_ms,
+            rule: first.name,
+            limit: longest.limit,
+            retry_ms: longest.wait_ms,
             quota_headers: quota_headers.filter(|_| flow.verified && policy.quota_headers() != When::Never),
             verified: flow.verified,
             version: policy.version(),
-            seed: moment.seed(),
+            seed: if flow.verified { moment.seed() } else { flow.stranger_seed(moment, longest.wait_ms) },
         };
         Step::Reply(Box::new(denied.reply()))
     }

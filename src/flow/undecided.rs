@@ -33,18 +33,19 @@ impl Engine {
 
     /// This gateway's share of each rule, and the route's cap over all callers.
     fn fall_back(&mut self, moment: Moment<'_>, policy: &Policy, flow: &Flow, route: &Route, cap: Limit) -> Step {
-        let cap = LocalCharge { fingerprint: fingerprint::cap(&route.name), limit: cap, cost: route.cost, whole_gateway: true };
+        let fingerprint = fingerprint::cap(&route.name, self.placement());
+        let cap = LocalCharge { fingerprint, limit: cap, cost: route.cost, whole_gateway: true };
         let shares = flow.charges.iter().filter_map(|charge| local_charge(policy, charge, |limit| limit.share));
         let charges: Vec<LocalCharge> = shares.chain([cap]).collect();
-        let Err(LocalDenial { charge, retry_ms }) = self.local_buckets().spend(moment.shared, &charges, moment.now_ms) else {
+        let Err(LocalDenial { charge, wait_ms }) = self.local_buckets().spend(moment.shared, &charges, moment.now_ms) else {
             self.count(flow.route, None, Disposition::FallbackAllowed);
             return Step::Continue;
         };
         let limit = charges.get(charge).map_or(&cap.limit, |charge| &charge.limit);
-        let denier = match flow.charges.get(charge).and_then(|charge| Denier::rule(policy, charge, retry_ms)) {
+        let denier = match flow.charges.get(charge).and_then(|charge| Denier::rule(policy, charge, wait_ms)) {
             Some(rule) => Denier { limit, ..rule },
-            None => Denier { rule: None, name: CAP_NAME, limit, retry_ms },
+            None => Denier { rule: None, name: CAP_NAME, limit, wait_ms },
         };
-        self.tell_denied(moment, policy, flow, &denier, Disposition::FallbackDenied, None)
+        self.tell_denied(moment, policy, flow, &denier, &denier, (Disposition::FallbackDenied, None))
     }
 }

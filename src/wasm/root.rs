@@ -11,7 +11,7 @@ use crate::callout::Undecided;
 use crate::config::Config;
 use crate::engine::{Answer, Engine, MOST_COMPLETIONS};
 use crate::flow::Step;
-use crate::reply::Reply;
+use crate::reply::{Reply, is_grpc};
 use proxy_wasm::hostcalls;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{ContextType, MapType};
@@ -142,12 +142,12 @@ impl Plugin {
 
     fn send(&self) {
         loop {
-            let batch = self.engine.borrow_mut().take_batch();
+            let batch = self.engine.borrow_mut().take_batch(&HostData);
             let Some((body, checks)) = batch else { return };
             let timeout = Duration::from_millis(self.engine.borrow().policy().deadline_ms());
             match self.authority.dispatch(&body, timeout) {
-                Some(token) => self.engine.borrow_mut().batch_sent(token, checks),
-                None => self.engine.borrow_mut().batch_not_sent(checks),
+                Some(token) => self.engine.borrow_mut().batch_sent(token, checks, now_ms()),
+                None => self.engine.borrow_mut().batch_not_sent(checks, &HostData),
             }
         }
     }
@@ -195,7 +195,7 @@ impl Authority {
 /// Answers the request of the effective context, in its own protocol.
 pub(super) fn send(reply: &Reply) {
     let content_type = abi::header(MapType::HttpRequestHeaders, "content-type").unwrap_or_default();
-    if content_type.starts_with(b"application/grpc") {
+    if is_grpc(&content_type) {
         let headers: Vec<_> = reply.headers.iter().filter(|(name, _)| *name != "content-type").cloned().collect();
         abi::local_response(200, &reply.details, &reply.body, &headers, reply.grpc_status as i32);
     } else {

@@ -4,6 +4,7 @@ use super::abi;
 use super::host::{HostData, RequestFacts, now_ms};
 use super::root::{Plugin, send};
 use crate::flow::Step;
+use crate::reply::http_status;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, MapType};
 
@@ -38,10 +39,8 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        let status = || {
-            let status = abi::header(MapType::HttpResponseHeaders, ":status")?;
-            std::str::from_utf8(&status).ok()?.parse().ok()
-        };
+        let number = |name| std::str::from_utf8(&abi::header(MapType::HttpResponseHeaders, name)?).ok()?.parse().ok();
+        let status = || http_status(number(":status")?, || number("grpc-status"));
         let quota_headers = self.plugin.engine.borrow_mut().response(self.id, status, &RequestFacts, &HostData, now_ms);
         for (name, value) in quota_headers.into_iter().flat_map(crate::quota_headers::QuotaHeaders::into_pairs) {
             abi::add_response_header(name, &value);

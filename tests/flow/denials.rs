@@ -1,6 +1,6 @@
 //! What is denied, and what the caller is told.
 
-use crate::world::{Request, World, header, member, reply};
+use crate::world::{NORTHSTAR, Request, World, header, member, reply};
 use weir::flow::Step;
 
 fn catalog() -> Request {
@@ -100,15 +100,18 @@ fn d17_three_tokens_and_a_cost_of_ten_mean_four_seconds() {
     assert_eq!(world.send(&catalog()), Step::Continue, "who cannot pay ten can still pay one");
 }
 
+fn hint(step: &Step) -> u64 {
+    header(reply(step), "retry-after").and_then(|hint| hint.parse().ok()).expect("whole seconds")
+}
+
 #[test]
 fn d01_the_hints_of_a_window_are_spread_and_never_before_its_end() {
     let mut world = World::edge(1);
-    let login = Request::on("login");
-    assert!((0..20).all(|_| world.send(&login) == Step::Continue));
     let mut hints: Vec<u64> = Vec::new();
-    for _ in 0..200 {
-        let step = world.send(&login);
-        hints.push(header(reply(&step), "retry-after").and_then(|hint| hint.parse().ok()).expect("whole seconds"));
+    for address in 0..200 {
+        let login = Request::on("login").from(&format!("192.0.2.{address}:1"));
+        assert!((0..20).all(|_| world.send(&login) == Step::Continue));
+        hints.push(hint(&world.send(&login)));
     }
     assert!(hints.iter().all(|hint| (10..=15).contains(hint)), "{hints:?}");
     hints.sort_unstable();
@@ -125,6 +128,56 @@ fn d08_an_unauthenticated_caller_learns_nothing_but_a_jittered_hint() {
     assert_eq!(denied.body, r#"{"title":"Too Many Requests","status":429}"#);
     let names: Vec<_> = denied.headers.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["retry-after", "x-envoy-ratelimited", "content-type"]);
+}
+
+#[test]
+fn d08_a_stranger_who_asks_again_and_again_does_not_find_the_windows_end() {
+    let mut world = World::edge(1);
+    (0..20).for_each(|_| drop(world.send(&Request::on("login"))));
+    let hints: Vec<u64> = (0..100).map(|_| hint(&world.send(&Request::on("login")))).collect();
+    assert!(hints.iter().all(|hint| *hint == hints[0]), "{hints:?}");
+}
+
+#[test]
+fn d20_who_waits_for_a_window_is_spread_though_an_empty_bucket_denies_first() {
+    let mut world = World::quota(1);
+    // 50 users empty their buckets and with them the tenant's minute.
+    let users: Vec<Request> = (0..50).map(|user| Request::on("catalog").by("atlas", &format!("U-{user}"))).collect();
+    for user in &users {
+        assert!((0..20).all(|_| world.send(user) == Step::Continue));
+    }
+    let mut hints = Vec::new();
+    for user in &users {
+        let step = world.send(user);
+        assert_eq!(member(reply(&step), "rule"), "P-READ");
+        hints.push(hint(&step));
+        world.now_ms += 1;
+    }
+    hints.sort_unstable();
+    hints.dedup();
+    assert!(hints.len() >= 4, "{hints:?}");
+    // The window's end, and a tenth of it.
+    assert!(hints.iter().all(|hint| (60..=66).contains(hint)), "{hints:?}");
+}
+
+#[test]
+fn a_flood_that_the_store_denies_does_not_drain_what_the_gateway_counts() {
+    let policy = NORTHSTAR.replacen("rules: [P-READ, P-TENANT]", "rules: [P-HEALTH, P-READ, P-TENANT]", 1);
+    let mut world = World::new(1, weir_policy::Placement::Quota, &policy);
+    (0..500).for_each(|_| drop(world.send(&catalog())));
+    assert_eq!(world.send(&Request::on("catalog").by("birch", "U-4")), Step::Continue);
+}
+
+#[test]
+fn a_remembered_denial_of_a_dear_request_does_not_say_how_little_is_left() {
+    let mut world = World::quota(1);
+    assert!((0..15).all(|_| world.send(&catalog()) == Step::Continue));
+    let export = Request::on("export").by("atlas", "U-17");
+    let asked = world.send(&export);
+    assert_eq!(header(reply(&asked), "ratelimit"), Some("\"P-READ\";r=5;t=8, \"P-TENANT\";r=985;t=60"));
+    let remembered = world.send(&export);
+    assert_eq!(header(reply(&remembered), "ratelimit"), None);
+    assert_eq!(header(reply(&remembered), "ratelimit-policy"), Some("\"P-READ\";q=20;w=10"));
 }
 
 #[test]

@@ -85,6 +85,25 @@ fn d16_the_cap_is_the_gateways_and_not_each_workers() {
 }
 
 #[test]
+fn d16_a_route_with_rules_before_and_after_authentication_pays_each_cap_once() {
+    let policy = NORTHSTAR
+        .replace("capacity: 400, refill: 400, per: 1s", "capacity: 30, refill: 1, per: 1h")
+        .replacen("rules: [P-READ, P-TENANT]", "rules: [P-ANON, P-READ, P-TENANT]", 1)
+        .replace("limit: 20, window: 10s", "limit: 2000, window: 10s");
+    let mut edge = World::new(1, Placement::Edge, &policy);
+    let mut quota = dead_store(1, &policy);
+    edge.authority = Authority::CannotBeCalled;
+    let mut passed = 0;
+    for user in 0..60 {
+        std::mem::swap(&mut edge.data, &mut quota.data);
+        let at_edge = edge.send(&catalog(&format!("U-{user}"))) == Step::Continue;
+        std::mem::swap(&mut edge.data, &mut quota.data);
+        passed += u32::from(at_edge && quota.send(&catalog(&format!("U-{user}"))) == Step::Continue);
+    }
+    assert_eq!(passed, 30);
+}
+
+#[test]
 fn d16_a_gateway_with_three_times_its_share_denies_two_thirds() {
     // 40,000 per second over 100 gateways: 400 each. This one gets 1,200 per second for 10 s, after its burst.
     let policy = NORTHSTAR.replace("limit: 1000, window: 1m", "limit: 100000, window: 1m");

@@ -136,6 +136,69 @@ fn a_parked_request_asks_itself_when_the_asking_worker_is_gone() {
 }
 
 #[test]
+fn a_question_that_nobody_answers_keeps_nobody_waiting_behind_it() {
+    for failure in ["not sent", "failed", "client gone"] {
+        let mut world = World::quota(2);
+        (0..20).for_each(|_| drop(world.send(&catalog())));
+        world.now_ms += 600;
+        world.authority = crate::world::Authority::Silent;
+        let (asking, _) = world.begin(0, &catalog());
+        let (parked, step) = world.begin(1, &catalog());
+        assert_eq!((step, world.turn(1)), (Step::Wait, vec![]), "{failure}: parked behind the other worker's question");
+        match failure {
+            "not sent" => {
+                world.authority = crate::world::Authority::CannotBeCalled;
+                world.turn(0);
+            }
+            "failed" => {
+                world.turn(0);
+                world.give_up(&weir::engine::Answer::Failed(weir::callout::Undecided::AuthorityUnreachable));
+                world.completed(0);
+            }
+            _ => {
+                world.workers[0].gone(asking);
+                world.turn(0);
+            }
+        }
+        world.authority = crate::world::Authority::Up;
+        world.tick(1);
+        assert_eq!(world.turn(1), [(parked, Step::Continue)], "{failure}");
+    }
+}
+
+#[test]
+fn a_clock_set_back_leaves_no_question_open_for_ever() {
+    let mut world = World::quota(2);
+    (0..20).for_each(|_| drop(world.send(&catalog())));
+    world.now_ms += 600;
+    world.authority = crate::world::Authority::Silent;
+    world.begin(0, &catalog());
+    world.turn(0);
+    world.now_ms -= 3_600_000;
+    world.store.clear();
+    world.authority = crate::world::Authority::Up;
+    assert_eq!(world.send_to(1, &catalog()), Step::Continue);
+}
+
+#[test]
+fn a_denial_is_counted_from_when_it_was_asked_for() {
+    let mut world = World::quota(1);
+    (0..19).for_each(|_| drop(world.send(&catalog())));
+    world.authority = crate::world::Authority::Silent;
+    world.begin(0, &catalog());
+    world.turn(0);
+    world.now_ms += 90;
+    world.answer_late();
+    world.completed(0);
+    let calls = world.calls.len();
+    world.authority = crate::world::Authority::Up;
+    // 250 ms after it was sent, although only 160 ms after the answer.
+    world.now_ms += 160;
+    world.send(&catalog());
+    assert_eq!(world.calls.len(), calls + 1);
+}
+
+#[test]
 fn shared_data_full_of_rubbish_denies_nobody_and_panics_nowhere() {
     let mut rubbish = 0x9E37_79B9_7F4A_7C15_u64;
     for size in [0, 1, 7, 8, 39, 40, 41, 320, 4_096] {

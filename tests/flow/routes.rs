@@ -42,6 +42,8 @@ fn the_proxys_configuration_goes_before_the_policys_matchers() {
     assert_eq!(route_of(&get_a().property(&HOST, "path").property(&ROUTE, "meta")).as_deref(), Some("R-META"));
     assert_eq!(route_of(&Request::default().header(":path", "/b")).as_deref(), Some("R-REST"));
     assert_eq!(route_of(&Request::default().header(":path", b"/a\xff")).as_deref(), Some("R-REST"));
+    let broken_query = Request::default().header(":method", "GET").header(":path", b"/a?x=\xff");
+    assert_eq!(route_of(&broken_query).as_deref(), Some("R-PATH"), "a byte that is no text does not escape the route");
 }
 
 #[test]

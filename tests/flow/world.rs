@@ -198,14 +198,14 @@ impl World {
 
     /// One turn of a worker's event loop: what can be sent is sent, what can be answered is.
     pub fn turn(&mut self, worker: usize) -> Vec<(u32, Step)> {
-        while let Some((body, checks)) = self.workers[worker].take_batch() {
+        while let Some((body, checks)) = self.workers[worker].take_batch(&self.data) {
             self.last_token += 1;
             let token = self.last_token;
             if matches!(self.authority, Authority::CannotBeCalled) {
-                self.workers[worker].batch_not_sent(checks);
+                self.workers[worker].batch_not_sent(checks, &self.data);
                 continue;
             }
-            self.workers[worker].batch_sent(token, checks);
+            self.workers[worker].batch_sent(token, checks, self.now_ms);
             let answer = match self.authority.clone() {
                 Authority::Up => self.decide(&body),
                 Authority::Says(answer) => answer,

@@ -2,7 +2,7 @@
 //!
 //! Chosen where the state must be as small as state gets and a burst across the boundary does no harm.
 //! What it gives up: a caller may spend the limit at the end of one window and again at the start of the
-//! next, so up to `2 × limit` pass in an instant. That is the bound, and it is stated by `explain`.
+//! next, so up to `2 × limit` pass in an instant. That is the bound.
 
 use crate::limit::{LimitError, period, positive};
 

@@ -19,7 +19,7 @@ pub const MAX_RULES: usize = 256;
 pub const MAX_ROUTES: usize = 1_024;
 
 /// The longest a request may wait for its decision, in milliseconds.
-const MAX_DEADLINE_MS: u64 = 10_000;
+pub const MAX_DEADLINE_MS: u64 = 10_000;
 const MAX_GATEWAYS: u64 = 10_000;
 
 /// Checks `document` and compiles it.

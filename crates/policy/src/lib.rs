@@ -9,7 +9,7 @@
 //! | [`matcher`] | which route a request takes when the proxy's configuration does not say |
 //! | [`resolve`] | route + identity → the [`Plan`]: which counters are charged, and how much |
 //!
-//! No I/O and no clock. The filter, the authority's tools and the tests resolve with this same code.
+//! No I/O and no clock. The filter and the tests resolve with this same code.
 
 pub mod compile;
 pub mod document;

@@ -21,22 +21,6 @@ pub struct RouteId(pub(crate) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LimitId(pub(crate) usize);
 
-impl RuleId {
-    /// The index as a number, for tables that stand beside [`Policy::rules`].
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0
-    }
-}
-
-impl RouteId {
-    /// The index as a number, for tables that stand beside [`Policy::routes`].
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0
-    }
-}
-
 /// A policy that can be enforced.
 #[derive(Debug)]
 pub struct Policy {

@@ -37,8 +37,8 @@ pub const MAX_CHECKS: usize = 64;
 /// The most rules in one check.
 pub const MAX_CHARGES: usize = 16;
 
-/// The most limits that a batch may list.
-pub const MAX_LIMITS: usize = 256;
+/// The most limits that a batch may list: as many as its checks could have charges.
+pub const MAX_LIMITS: usize = MAX_CHECKS * MAX_CHARGES;
 
 /// The most equal requests that one check may stand for.
 pub const MAX_HITS: u32 = 64;

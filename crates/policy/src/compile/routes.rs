@@ -5,7 +5,11 @@ use crate::document::{self, Document};
 use crate::matcher::{Matcher, without_port};
 use crate::policy::{AnonymousMode, LimitId, Placement, PolicyLimit, Route, Rule, RuleId, Scope, SubjectKind, Unreachable};
 use hashbrown::HashMap;
-use weir_wire::MAX_CHARGES;
+use weir_limit::MAX_EXACT;
+use weir_wire::{MAX_CHARGES, MAX_HITS};
+
+/// What as many requests as one check can stand for cost together is counted exactly.
+const MOST_COST: u64 = MAX_EXACT / MAX_HITS as u64;
 
 pub(super) fn compile(errors: &mut Errors, document: &Document, rules: &[Rule], limits: &[PolicyLimit]) -> Vec<Route> {
     let mut compiler = Compiler { errors, document, rules, limits, matched: HashMap::new() };
@@ -67,6 +71,10 @@ impl Compiler<'_> {
         let path = format!("{path}.cost");
         if cost == 0 {
             self.errors.add(path, "must be at least 1");
+            return;
+        }
+        if cost > MOST_COST {
+            self.errors.add(path, format_args!("{cost} is too large to be counted exactly; {MOST_COST} is the most"));
             return;
         }
         for id in rules {
