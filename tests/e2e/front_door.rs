@@ -51,9 +51,10 @@ async fn d08_the_21st_login_of_an_address_is_refused_before_anybody_looks_at_it(
     refused.iter().for_each(tells_a_stranger_nothing);
     assert_eq!(stack.upstream.requests(), 20);
 
-    // d20: they are told different seconds.
+    // The jitter is the stranger's, not the request's: asking often does not tell where the window ends. (The clocks of the
+    // store and the gateway may put its end into two different seconds, and time goes on.)
     let hints: BTreeSet<u64> = refused.iter().map(Answer::retry_after).collect();
-    assert!(hints.len() > 2, "{hints:?}");
+    assert!(hints.len() <= 4, "{hints:?}");
 }
 
 /// What a fixed window accepts: 20 in its last second and 20 in the first of the next.
@@ -110,6 +111,19 @@ async fn d08_bad_tokens_are_charged_to_the_address_and_never_to_the_tenant_they_
     assert_eq!(tally(&refused), counts([("401", 20)]));
     assert_eq!(send(honest.catalog()).await.status, 200);
     assert_eq!(redis.spent_in_window(key), 20);
+}
+
+/// Envoy answers gRPC callers 200 and says the rest in `grpc-status`.
+#[tokio::test]
+async fn d08_bad_tokens_of_grpc_callers_are_charged_too() {
+    let mut stack = plan(Store::Redis).start().unwrap();
+    let caller = Caller::of(&stack.envoy);
+    let mut redis = Witness::of(stack.redis());
+    let forged = caller.bearer(forge(caller.user("atlas", "U-17").token()));
+    window::with_room(WINDOW, ROOM);
+    let refused = at_once((0..20).map(|_| forged.catalog().header("content-type", "application/grpc"))).await;
+    assert!(refused.iter().all(|answer| answer.header("grpc-status") == Some("16")), "{refused:?}");
+    until("all failures are charged", || redis.spent_in_window("w:{ip:127.0.0.1}:P-ANON") == 20).await;
 }
 
 #[tokio::test]

@@ -30,8 +30,10 @@ async fn a_denial_is_resource_exhausted() {
         assert!(answer.retry_after() >= 1);
         assert!(answer.header("ratelimit").is_some_and(|quotas| quotas.starts_with(r#""P-READ";r=0"#)), "{answer:?}");
     }
-    // Others are told in their own way.
-    assert_eq!(send(user.catalog().header("content-type", "application/json")).await.status, 429);
+    // Others are told in their own way, also those that only look alike: told a gRPC status, Envoy would answer them 200.
+    for kind in ["application/json", "application/grpc-web", "application/grpc-web+proto", "application/grpcfoo"] {
+        assert_eq!(send(user.catalog().header("content-type", kind)).await.status, 429, "{kind}");
+    }
 }
 
 #[tokio::test]
