@@ -19,15 +19,20 @@ pub mod readyz;
 use crate::metrics::{Metrics, StatusLabels};
 use crate::store::Store;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::middleware::map_response_with_state;
-use axum::response::Response;
+use axum::middleware::{Next, from_fn, map_response_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use problem::Problem;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 const MARK: HeaderName = HeaderName::from_static(weir_wire::ANSWER_MARK);
+
+/// How long a request may take with its body and its answer: longer than any decision.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the endpoints share.
 pub struct Api {
@@ -46,8 +51,17 @@ pub fn router(store: Store) -> Router {
         .route("/metrics", get(metrics::metrics))
         .fallback(async || Problem::new(StatusCode::NOT_FOUND, "not found", "there is no such path here"))
         .layer(DefaultBodyLimit::max(weir_wire::MAX_BODY_BYTES))
+        .layer(from_fn(in_time))
         .layer(map_response_with_state(Arc::clone(&api), mark_and_count))
         .with_state(api)
+}
+
+/// Somebody who sends a body byte by byte does not keep a stream for ever.
+async fn in_time(request: Request, next: Next) -> Response {
+    timeout(REQUEST_TIMEOUT, next.run(request)).await.unwrap_or_else(|_| {
+        let detail = format!("the request took longer than {} s", REQUEST_TIMEOUT.as_secs());
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "request timeout", detail).into_response()
+    })
 }
 
 async fn mark_and_count(State(api): State<Arc<Api>>, mut response: Response) -> Response {

@@ -44,10 +44,14 @@ pub async fn run(listener: TcpListener, store: Store, shutdown: impl Future<Outp
             },
             () = &mut shutdown => break,
         };
-        let connection = builder.serve_connection(TokioIo::new(stream), service.clone()).into_owned();
-        let connection = graceful.watch(connection);
+        let (builder, service, watcher) = (builder.clone(), service.clone(), graceful.watcher());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            // Whether it is HTTP/1.1 or h2c only the first bytes tell, and hyper waits for them as long as it takes.
+            if !matches!(timeout(HEAD_TIMEOUT, stream.peek(&mut [0])).await, Ok(Ok(1..))) {
+                return;
+            }
+            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            if let Err(error) = watcher.watch(connection).await {
                 tracing::debug!(error, "connection");
             }
             drop(slot);
