@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
+use weir_authority::metrics::NodeLabels;
 use weir_authority::{DecideBatch, Store};
 use weir_testkit::{Redis, port};
 use weir_wire::{Failure, Outcome};
@@ -127,7 +128,7 @@ async fn a_redis_that_died_is_used_again_when_it_is_back() {
 async fn an_authority_started_first_waits_for_its_redis() {
     let mut redis = Redis::start().unwrap();
     redis.kill();
-    let store = Store::redis(&redis.url(), PATIENCE).unwrap();
+    let store = Store::redis_at(&redis.url(), PATIENCE).unwrap();
     let batch = whole("atlas", &[bucket("R", 10)], 1);
     assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
     assert!(store.readiness().is_err());
@@ -139,7 +140,7 @@ async fn an_authority_started_first_waits_for_its_redis() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_hangs_leaves_one_decision_unknown_and_then_none() {
     let mut redis = Redis::start().unwrap();
-    let store = Store::redis(&redis.url(), Duration::from_millis(50)).unwrap();
+    let store = Store::redis_at(&redis.url(), Duration::from_millis(50)).unwrap();
     let batch = whole("atlas", &[bucket("R", 1_000_000)], 1);
     decide_until(&store, &batch, is_verdict).await;
 
@@ -184,6 +185,9 @@ async fn a_redis_without_memory_charges_nothing() {
 async fn a_redis_that_may_evict_counts_is_told() {
     for (policy, evicts) in [("noeviction", 0), ("allkeys-lru", 1)] {
         let redis = Redis::start_with(&["--maxmemory-policy", policy]).unwrap();
-        assert_eq!(ready(&redis).await.metrics().evicts.get(), evicts, "{policy}");
+        let store = ready(&redis).await;
+        let node = NodeLabels { node: format!("127.0.0.1:{}", redis.port()) };
+        let exported = store.metrics().nodes.evicts.get_or_create(&node).get();
+        assert_eq!(exported, evicts, "{policy}");
     }
 }

@@ -42,7 +42,7 @@ impl Place {
 
 /// An authority that has found its Redis.
 pub(crate) async fn ready(redis: &Redis) -> Arc<Store> {
-    let store = Arc::new(Store::redis(&redis.url(), PATIENCE).unwrap());
+    let store = Arc::new(Store::redis_at(&redis.url(), PATIENCE).unwrap());
     until(|| store.readiness().is_ok()).await;
     store
 }
