@@ -30,7 +30,7 @@ pub struct Store {
 
 enum Backend {
     Memory(MemoryStore),
-    Redis(RedisStore),
+    Redis(Box<RedisStore>),
 }
 
 impl Store {
@@ -45,7 +45,7 @@ impl Store {
     /// Settings that do not fit together.
     pub fn redis(settings: &Settings) -> Result<Self, StoreError> {
         let metrics = StoreMetrics::default();
-        let backend = Backend::Redis(RedisStore::new(settings, &metrics)?);
+        let backend = Backend::Redis(Box::new(RedisStore::new(settings, &metrics)?));
         Ok(Self { backend, metrics })
     }
 

@@ -72,6 +72,16 @@ impl Redis {
         self.process.wait_until(|| commands::info(port, "replication", "master_link_status").as_deref() == Some("up"))
     }
 
+    /// Waits until it has all that `primary` has written before the call.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`] with the end of its log.
+    pub fn wait_caught_up(&mut self, primary: &Self) -> Result<()> {
+        let offset = |port, field| commands::info(port, "replication", field)?.parse::<u64>().ok();
+        let (port, wanted) = (self.port, offset(primary.port, "master_repl_offset"));
+        self.process.wait_until(|| wanted.is_some() && offset(port, "slave_repl_offset") >= wanted)
+    }
+
     /// Makes a replica a primary.
     ///
     /// # Errors

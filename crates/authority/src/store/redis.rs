@@ -224,6 +224,10 @@ impl RedisStore {
                     self.way.astray();
                     None
                 }
+                Err(Fault::Down) => {
+                    self.way.doubt();
+                    None
+                }
             };
             pending.extend(again);
         }

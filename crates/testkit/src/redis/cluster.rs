@@ -43,8 +43,23 @@ impl RedisCluster {
 
     /// All nodes: the first masters, then their replicas in the same order.
     #[must_use]
-    pub fn nodes(&mut self) -> &mut [Redis] {
-        &mut self.nodes
+    pub fn nodes(&self) -> &[Redis] {
+        &self.nodes
+    }
+
+    /// One of them, to end or to pause it.
+    ///
+    /// # Panics
+    /// When there is none of that number.
+    #[must_use]
+    pub fn node(&mut self, index: usize) -> &mut Redis {
+        &mut self.nodes[index]
+    }
+
+    /// The replica that a master had at first.
+    #[must_use]
+    pub fn replica_of(&self, master: usize) -> usize {
+        master + MASTERS
     }
 
     /// Which of the nodes is the master of the slot that `key` belongs to, as a node that lives sees it.
@@ -170,6 +185,9 @@ fn node() -> Result<Redis> {
         &bus,
         "--cluster-node-timeout",
         NODE_TIMEOUT_MS,
+        // Of slots without a master, the others are served all the same.
+        "--cluster-require-full-coverage",
+        "no",
         // However long it was cut off, a replica may take over: there is no other.
         "--cluster-replica-validity-factor",
         "0",

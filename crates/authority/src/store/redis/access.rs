@@ -61,6 +61,8 @@ impl Access {
         let info = address.into_connection_info().map_err(told)?;
         // RESP3, because only its connections tell when they are closed.
         let mut redis = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_db(self.database);
+        // One command fewer for a user to be allowed.
+        redis = redis.set_skip_set_lib_name();
         if let Some(user) = &self.credentials.user {
             redis = redis.set_username(user);
         }

@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const REFRESH_EVERY: Duration = Duration::from_secs(5);
 
 /// Two refreshes are at least this far apart, whatever the nodes say.
-const REFRESH_PAUSE: Duration = Duration::from_millis(20);
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a link is kept for nothing but a redirect.
 const KEEP_REDIRECTED: Duration = Duration::from_secs(30);

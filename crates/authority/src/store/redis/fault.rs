@@ -22,8 +22,10 @@ pub(super) enum Fault {
     },
     /// The slot is on its way to another node, and some of the keys are here and some there: not executed.
     TryAgain,
-    /// The node cannot count at present, and perhaps another can: not executed.
+    /// It takes no writes, as a replica: not executed.
     Astray,
+    /// The cluster has no master for the slot, as far as this node knows: not executed.
+    Down,
     /// Final.
     Failed(Failure),
 }
@@ -37,15 +39,16 @@ impl From<&ServerError> for Fault {
         match error.code() {
             "NOSCRIPT" => Self::NoScript,
             "TRYAGAIN" => Self::TryAgain,
-            "CLUSTERDOWN" | "MASTERDOWN" | "READONLY" => Self::Astray,
+            "MASTERDOWN" | "READONLY" => Self::Astray,
+            "CLUSTERDOWN" => Self::Down,
             // `3999 127.0.0.1:6381`
             "MOVED" => match detail.split_once(' ').and_then(|(slot, to)| Some((slot.parse().ok()?, to))) {
                 Some((slot, to)) => Self::Moved { slot, to: to.to_owned() },
-                None => Self::Astray,
+                None => Self::Down,
             },
             "ASK" => match detail.split_once(' ') {
                 Some((_, to)) => Self::Ask { to: to.to_owned() },
-                None => Self::Astray,
+                None => Self::Down,
             },
             code if NOT_CHARGED.contains(&code) => Self::Failed(Failure::Unavailable),
             _ => Self::Failed(Failure::Unknown),

@@ -19,7 +19,7 @@ mod probe;
 mod source;
 mod waits;
 
-pub(super) use connect::ask;
+pub(super) use connect::{ask, dial};
 pub(super) use source::Source;
 
 use super::Answers;

@@ -6,15 +6,11 @@
 
 use super::access::Access;
 use super::address::Node;
-use super::link::ask;
+use super::link::{ask, dial};
+use ::redis::Client;
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Client};
 use futures_util::future::join_all;
 use std::collections::HashMap;
-use std::time::Duration;
-use tokio::time::timeout;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// See the module.
 pub(super) struct Sentinels {
@@ -73,7 +69,7 @@ impl Sentinel {
         let at = |reason: String, node: &Node| format!("{reason} at {node}");
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connect().await.map_err(|reason| at(reason, &self.node))?,
+            None => dial(&self.client).await.map_err(|reason| at(reason, &self.node))?,
         };
         let mut question = ::redis::cmd("SENTINEL");
         question.arg("MASTER").arg(master);
@@ -84,13 +80,5 @@ impl Sentinel {
             Some(Told { epoch: fields.get("config-epoch")?.parse().ok()?, node })
         })();
         told.ok_or_else(|| at("an answer that is none".to_owned(), &self.node))
-    }
-
-    async fn connect(&self) -> Result<MultiplexedConnection, String> {
-        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_TIMEOUT)).set_response_timeout(None);
-        timeout(CONNECT_TIMEOUT, self.client.get_multiplexed_async_connection_with_config(&config))
-            .await
-            .map_err(|_| "no answer".to_owned())?
-            .map_err(|error| error.to_string())
     }
 }

@@ -129,7 +129,7 @@ impl Way {
         }
     }
 
-    /// Takes note of a Redis that cannot count, though it answers.
+    /// Takes note of a Redis that takes no writes.
     pub(super) fn astray(&self) {
         match self {
             Self::One { link, .. } => {
@@ -141,7 +141,7 @@ impl Way {
         }
     }
 
-    /// Takes note of a Redis that does not answer.
+    /// Takes note that the way may be another by now.
     pub(super) fn doubt(&self) {
         if let Self::Cluster(cluster) = self {
             cluster.doubt();

@@ -3,15 +3,11 @@
 
 use super::Shared;
 use crate::store::redis::address::Node;
+use crate::store::redis::link::{ask, dial};
+use ::redis::Value;
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Value};
 use futures_util::future::join_all;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
-use tokio::time::timeout;
-
-/// A node that takes longer is not listened to this time.
-const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The most nodes that are asked by connections of their own.
 const MAX_ASKED: usize = 32;
@@ -53,7 +49,7 @@ pub(super) async fn learn(shared: &Arc<Shared>) -> Result<Topology, String> {
         others.truncate(MAX_ASKED);
         (connected, others)
     };
-    let mut told = join_all(connected.into_iter().map(|(node, redis)| ask(node, redis))).await;
+    let mut told = join_all(connected.into_iter().map(|(node, redis)| ask_node(node, redis))).await;
     if !told.iter().any(|told| told.as_ref().is_ok_and(|topology| topology.sound)) {
         told.extend(join_all(others.into_iter().map(|node| connect_and_ask(shared, node))).await);
     }
@@ -74,25 +70,20 @@ pub(super) async fn learn(shared: &Arc<Shared>) -> Result<Topology, String> {
 }
 
 async fn connect_and_ask(shared: &Shared, node: Node) -> Result<Topology, String> {
-    let client = shared.access.client(&node)?;
-    let config = AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(None);
-    let redis = timeout(TIMEOUT, client.get_multiplexed_async_connection_with_config(&config))
-        .await
-        .map_err(|_| format!("no answer at {node}"))?
-        .map_err(|error| format!("{error} at {node}"))?;
-    ask(node, redis).await
+    let redis = dial(&shared.access.client(&node)?).await.map_err(|reason| format!("{reason} at {node}"))?;
+    ask_node(node, redis).await
 }
 
-async fn ask(node: Node, mut redis: MultiplexedConnection) -> Result<Topology, String> {
-    let mut questions = ::redis::pipe();
-    questions.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
-    let (info, slots): (String, Value) = timeout(TIMEOUT, questions.query_async(&mut redis))
-        .await
-        .map_err(|_| format!("no answer at {node}"))?
-        .map_err(|error| match error.detail().is_some_and(|detail| detail.contains("cluster support disabled")) {
-            true => format!("{node} is no part of a cluster: give redis:// in the place of redis+cluster://"),
-            false => format!("{error} at {node}"),
-        })?;
+async fn ask_node(node: Node, mut redis: MultiplexedConnection) -> Result<Topology, String> {
+    let (mut info, mut slots) = (::redis::cmd("CLUSTER"), ::redis::cmd("CLUSTER"));
+    info.arg("INFO");
+    slots.arg("SLOTS");
+    let at = |reason: String| match reason.contains("cluster support disabled") {
+        true => format!("{node} is no part of a cluster: give redis:// in the place of redis+cluster://"),
+        false => format!("{reason} at {node}"),
+    };
+    let info: String = ask(&mut redis, &info).await.map_err(at)?;
+    let slots: Value = ask(&mut redis, &slots).await.map_err(at)?;
     read(&info, &slots, &node).ok_or_else(|| format!("an answer that is none at {node}"))
 }
 

@@ -65,11 +65,11 @@ pub(super) async fn watch(mut connection: Connection, mut probe: Probe, source: 
 }
 
 /// Decisions have a deadline of their own, over all that they send.
-pub(super) fn config() -> AsyncConnectionConfig {
+fn config() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_TIMEOUT)).set_response_timeout(None)
 }
 
-pub(super) async fn open(client: &Client, config: &AsyncConnectionConfig) -> Result<MultiplexedConnection, String> {
+async fn open(client: &Client, config: &AsyncConnectionConfig) -> Result<MultiplexedConnection, String> {
     timeout(CONNECT_TIMEOUT, client.get_multiplexed_async_connection_with_config(config))
         .await
         .map_err(|_| "no answer".to_owned())?
@@ -84,8 +84,16 @@ pub(in crate::store::redis) async fn ask<T: FromRedisValue>(
     timeout(PROBE_TIMEOUT, command.query_async(redis)).await.map_err(|_| "no answer".to_owned())?.map_err(|error| told(&error))
 }
 
+/// A connection for questions alone.
+pub(in crate::store::redis) async fn dial(client: &Client) -> Result<MultiplexedConnection, String> {
+    timeout(PROBE_TIMEOUT, open(client, &config())).await.map_err(|_| "no answer".to_owned())?
+}
+
 /// An error, for people, with what to do about it where that is known.
 fn told(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return "no answer".to_owned();
+    }
     let remedy = match error.code() {
         Some("NOAUTH") => ": it wants a password; give it in WEIR_REDIS_PASSWORD",
         Some("WRONGPASS") => ": see the user of the URL and WEIR_REDIS_PASSWORD",
