@@ -6,7 +6,17 @@ use weir_authority::Store;
 use weir_testkit::Redis;
 
 /// The commands that the authority needs.
-const COMMANDS: [&str; 7] = ["+evalsha", "+script|load", "+time", "+mget", "+set", "+role", "+info"];
+pub(crate) const COMMANDS: [&str; 7] = ["+evalsha", "+script|load", "+time", "+mget", "+set", "+role", "+info"];
+
+/// Those that it needs of a cluster beside them.
+pub(crate) const CLUSTER_COMMANDS: [&str; 3] = ["+cluster|info", "+cluster|slots", "+asking"];
+
+#[test]
+fn the_documentation_lists_the_same() {
+    let page = include_str!("../../../../docs/operations.md").replace('\'', "");
+    assert!(page.contains(&format!("~w:* {}\n", COMMANDS.join(" "))));
+    assert!(page.contains(&CLUSTER_COMMANDS.join(" ")));
+}
 
 fn allow(redis: &Redis, password: &str, commands: &[&str]) {
     let user = ["ACL", "SETUSER", "weir", "reset", "on", password, "~w:*"];

@@ -1,34 +1,18 @@
 //! A Redis Cluster whose slots move and whose masters die.
 
+use crate::access::{CLUSTER_COMMANDS, COMMANDS};
 use crate::build::{batch, bucket, verdict, whole, window};
+use crate::failover::waiting;
 use crate::load::{Load, Tally};
 use crate::place::{PATIENCE, Place, UNAVAILABLE, decide_until, is_verdict, ready_at, text, until_told};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinSet;
 use weir_authority::Store;
 use weir_authority::metrics::{Redirect, RedirectLabels};
+use weir_authority::store::redis::Wait;
 use weir_testkit::{RedisCluster, port};
 use weir_wire::{Outcome, Subject, Tag};
-
-/// The commands that the authority needs of a cluster.
-const ACL: &[&str] = &[
-    "ACL",
-    "SETUSER",
-    "weir",
-    "on",
-    ">secret",
-    "~w:*",
-    "+evalsha",
-    "+script|load",
-    "+time",
-    "+mget",
-    "+set",
-    "+role",
-    "+info",
-    "+asking",
-    "+cluster|info",
-    "+cluster|slots",
-];
 
 fn redirects(store: &Store, kind: Redirect) -> u64 {
     store.metrics().redirects.get_or_create(&RedirectLabels { kind }).get()
@@ -72,7 +56,8 @@ async fn a_slot_that_moves_under_load_fails_no_check_and_admits_exactly_the_limi
     const LIMIT: u64 = 20_000;
     let cluster = RedisCluster::start().unwrap();
     for node in cluster.nodes() {
-        node.ask(ACL).unwrap();
+        let user = ["ACL", "SETUSER", "weir", "on", ">secret", "~w:*"];
+        node.ask(&[&user[..], &COMMANDS, &CLUSTER_COMMANDS].concat()).unwrap();
     }
     let url = cluster.url().replace("://", "://weir:secret@");
     let stores = [ready_at(&url).await, ready_at(&url).await];
@@ -99,6 +84,9 @@ async fn a_slot_that_moves_under_load_fails_no_check_and_admits_exactly_the_limi
     assert_eq!(admitted + rest, LIMIT);
     for kind in [Redirect::moved, Redirect::ask] {
         assert!(stores.iter().map(|store| redirects(store, kind)).sum::<u64>() > 0, "{kind:?}");
+    }
+    for node in cluster.nodes() {
+        assert_eq!(node.ask(&["ACL", "LOG"]).unwrap(), "", "nothing was refused");
     }
     // The nodes' own count.
     let errors: String = cluster.nodes().iter().map(|node| node.ask(&["INFO", "errorstats"]).unwrap()).collect();
@@ -160,13 +148,39 @@ async fn a_master_that_dies_is_replaced_by_its_replica_while_the_others_decide()
             Outcome::Failure(_) => refused += 1,
         }
         assert_eq!(store.readiness(), Ok(()), "most of it is there");
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
     };
     assert!(others > 1 && refused > 0);
     // One more than the ten, or than those whose outcome nobody knows.
     assert_eq!(counted, 1_000_000 - 11, "what was copied was not forgotten");
     let metrics = text(&store);
     assert!(metrics.contains(&format!("store_node_up{{node=\"127.0.0.1:{copy}\"}} 1")), "{primary}: {metrics}");
+}
+
+/// Each batch is one check, so each that `WAIT` was short for is one debit that the replica may lack.
+#[tokio::test(flavor = "multi_thread")]
+async fn d24_a_master_that_dies_under_load_forgets_only_what_was_not_waited_for() {
+    let mut cluster = RedisCluster::start().unwrap();
+    let wait = Wait { replicas: 1, timeout: Duration::from_millis(250) };
+    let stores = [waiting(&cluster.url(), wait).await, waiting(&cluster.url(), wait).await];
+    let load = Load::start(&[&stores[0], &stores[1]], whole("atlas", &[window("W", 1 << 40)], 1));
+    let master = cluster.master_of("{t:atlas}").unwrap();
+    let replica = cluster.replica_of(master);
+    load.go_on(300).await;
+    let short_before: u64 = stores.iter().map(|store| store.metrics().wait_short.get()).sum();
+    cluster.node(master).kill();
+    load.go_on(300).await;
+    let Tally { admitted, unavailable, unknown, .. } = load.end().await;
+    // There is no replica any more, so since the failover all are short; those on their way at the kill are at most one a task.
+    let possible = short_before + 32;
+    let value = cluster.nodes()[replica].ask(&["GET", "w:{t:atlas}:W"]).unwrap();
+    let spent: u64 = value.rsplit(' ').next().unwrap().parse().unwrap();
+    let least = admitted - possible.min(admitted);
+    assert!(
+        (least..=admitted + unknown).contains(&spent),
+        "{spent} spent, {admitted} admitted, {unknown} unknown, {possible} short"
+    );
+    assert!(unavailable > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use crate::forward::Forward;
 use crate::place::{PATIENCE, Witness, decide_until, is_verdict, ready_at, ready_throughout, until, until_told};
 use std::sync::Arc;
 use std::time::Duration;
-use weir_authority::store::redis::{Settings, Wait};
+use weir_authority::store::redis::{Credentials, Settings, Wait};
 use weir_authority::{Store, Target};
 use weir_testkit::{Redis, Sentinels};
 
@@ -28,7 +28,7 @@ async fn debit_all(store: &Store, number: u64) -> u64 {
     admitted
 }
 
-async fn waiting(url: &str, wait: Wait) -> Arc<Store> {
+pub(crate) async fn waiting(url: &str, wait: Wait) -> Arc<Store> {
     let Target::Redis(address) = url.parse().unwrap() else { unreachable!() };
     let store = Arc::new(Store::redis(&Settings { wait: Some(wait), ..Settings::new(address, PATIENCE) }).unwrap());
     ready_throughout(&store).await;
@@ -160,4 +160,28 @@ async fn sentinels_that_know_no_such_master_are_told() {
     let store = Store::redis_at(&sentinels.url().replace("/weir", "/other"), PATIENCE).unwrap();
     until_told(&store, "No such master").await;
     assert!(store.readiness().unwrap_err().contains("\"other\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sentinels_have_users_of_their_own() {
+    let primary = Redis::start().unwrap();
+    let sentinels = Sentinels::start(&primary, 0).unwrap();
+    let url = sentinels.url();
+    let places: Vec<_> = url.trim_start_matches("redis+sentinel://").trim_end_matches("/weir").split(',').collect();
+    let witnesses = places.iter().map(|place| Witness::at(&format!("redis://{place}")));
+    let mut witnesses: Vec<_> = witnesses.collect();
+    for witness in &mut witnesses {
+        witness.ask::<()>("ACL SETUSER weir on >secret +sentinel|master");
+    }
+    let Target::Redis(address) = url.parse().unwrap() else { unreachable!() };
+    let credentials = |password: &str| Credentials { user: Some("weir".to_owned()), password: Some(password.to_owned()) };
+    let store = |password| {
+        let sentinel = credentials(password);
+        Store::redis(&Settings { sentinel, ..Settings::new(address.clone(), PATIENCE) }).unwrap()
+    };
+    ready_throughout(&store("secret")).await;
+    for witness in &mut witnesses {
+        assert!(witness.ask::<Vec<redis::Value>>("ACL LOG").is_empty(), "nothing was refused");
+    }
+    until_told(&store("wrong"), "WRONGPASS").await;
 }

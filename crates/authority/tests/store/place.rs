@@ -123,7 +123,11 @@ pub(crate) struct Witness(Connection);
 
 impl Witness {
     pub(crate) fn of(redis: &Redis) -> Self {
-        Self(redis::Client::open(redis.url()).unwrap().get_connection().unwrap())
+        Self::at(&redis.url())
+    }
+
+    pub(crate) fn at(url: &str) -> Self {
+        Self(redis::Client::open(url).unwrap().get_connection().unwrap())
     }
 
     /// `ask("PTTL key")`: words are arguments.
