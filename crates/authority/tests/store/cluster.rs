@@ -118,7 +118,7 @@ async fn a_check_whose_keys_are_on_two_nodes_charges_nothing_until_they_are_on_o
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_master_that_dies_is_replaced_by_its_replica_while_the_others_decide() {
-    let mut cluster = RedisCluster::start().unwrap();
+    let mut cluster = RedisCluster::start_brisk().unwrap();
     let [theirs, ours, _] = tenants(&cluster);
     let store = ready_at(&cluster.url()).await;
     let hit = |tenant: &str| whole(tenant, &[window("W", 1_000_000)], 1);
@@ -160,7 +160,7 @@ async fn a_master_that_dies_is_replaced_by_its_replica_while_the_others_decide()
 /// Each batch is one check, so each that `WAIT` was short for is one debit that the replica may lack.
 #[tokio::test(flavor = "multi_thread")]
 async fn d24_a_master_that_dies_under_load_forgets_only_what_was_not_waited_for() {
-    let mut cluster = RedisCluster::start().unwrap();
+    let mut cluster = RedisCluster::start_brisk().unwrap();
     let wait = Wait { replicas: 1, timeout: Duration::from_millis(250) };
     let stores = [waiting(&cluster.url(), wait).await, waiting(&cluster.url(), wait).await];
     let load = Load::start(&[&stores[0], &stores[1]], whole("atlas", &[window("W", 1 << 40)], 1));
@@ -169,7 +169,8 @@ async fn d24_a_master_that_dies_under_load_forgets_only_what_was_not_waited_for(
     load.go_on(300).await;
     let short_before: u64 = stores.iter().map(|store| store.metrics().wait_short.get()).sum();
     cluster.node(master).kill();
-    load.go_on(300).await;
+    // Few, as each waits for replicas that are not there.
+    load.go_on(40).await;
     let Tally { admitted, unavailable, unknown, .. } = load.end().await;
     // There is no replica any more, so since the failover all are short; those on their way at the kill are at most one a task.
     let possible = short_before + 32;
