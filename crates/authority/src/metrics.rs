@@ -1,8 +1,10 @@
 //! What is counted about the authority. Labels are enumerations: no subject, rule or key is ever one.
 
+mod nodes;
 mod store;
 
-pub use store::{DecisionLabels, DecisionOutcome, StoreMetrics};
+pub use nodes::{NodeLabels, NodeMetrics, ReplicaLabels};
+pub use store::{DecisionLabels, DecisionOutcome, Redirect, RedirectLabels, StoreMetrics};
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;

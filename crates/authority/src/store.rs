@@ -18,7 +18,7 @@ use crate::batch::DecideBatch;
 use crate::clock::Clock;
 use crate::metrics::StoreMetrics;
 use memory::MemoryStore;
-use redis::RedisStore;
+use redis::{RedisStore, Settings};
 use std::time::{Duration, Instant};
 use weir_wire::Outcome;
 
@@ -30,7 +30,7 @@ pub struct Store {
 
 enum Backend {
     Memory(MemoryStore),
-    Redis(RedisStore),
+    Redis(Box<RedisStore>),
 }
 
 impl Store {
@@ -41,14 +41,24 @@ impl Store {
 
     /// Counts in a Redis, which need not be there yet. To be called within a tokio runtime.
     ///
-    /// A decision that has no answer after `timeout` is [`weir_wire::Failure::Unknown`].
+    /// # Errors
+    /// Settings that do not fit together.
+    pub fn redis(settings: &Settings) -> Result<Self, StoreError> {
+        let metrics = StoreMetrics::default();
+        let backend = Backend::Redis(Box::new(RedisStore::new(settings, &metrics)?));
+        Ok(Self { backend, metrics })
+    }
+
+    /// Counts in the Redis of a URL, see [`redis::Address`]. A decision that has no answer after `timeout` is
+    /// [`weir_wire::Failure::Unknown`].
     ///
     /// # Errors
-    /// An address that cannot be one.
-    pub fn redis(url: &str, timeout: Duration) -> Result<Self, StoreError> {
-        let metrics = StoreMetrics::default();
-        let backend = Backend::Redis(RedisStore::new(url, timeout, &metrics)?);
-        Ok(Self { backend, metrics })
+    /// A URL that is none of a Redis.
+    pub fn redis_at(url: &str, timeout: Duration) -> Result<Self, StoreError> {
+        match url.parse()? {
+            Target::Redis(address) => Self::redis(&Settings::new(address, timeout)),
+            Target::Memory => Err(StoreError::Address { reason: "it is memory".to_owned() }),
+        }
     }
 
     /// Decides every check; the outcomes stand beside [`DecideBatch::checks`].

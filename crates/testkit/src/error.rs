@@ -58,6 +58,16 @@ pub enum Error {
         /// The system's reason.
         reason: io::Error,
     },
+    /// A server refused what it was asked.
+    #[error("{question} at port {port}: {reason}")]
+    Refused {
+        /// What it was asked.
+        question: String,
+        /// Where it listens.
+        port: u16,
+        /// Its own words.
+        reason: String,
+    },
     /// A document is not YAML.
     #[error("{}: {reason}", path.display())]
     Yaml {

@@ -5,7 +5,7 @@
 //! | [`process`] | a child process that is ended and reaped on drop, with its log |
 //! | [`port`] | a free loopback port that stays free across a restart |
 //! | [`probe`] | one blocking GET, for readiness and for what an admin page says |
-//! | [`redis`] | a `redis-server` of one's own |
+//! | [`redis`] | a `redis-server` of one's own, with replicas, as a cluster of six, behind three Sentinels |
 //! | [`authority`] | the built `weir-authority` |
 //! | [`envoy`] | a real Envoy with `envoy/standalone/envoy.yaml`, edited |
 //! | [`stack`] | all of it together, for a test |
@@ -46,7 +46,7 @@ pub use authority::Authority;
 pub use envoy::Envoy;
 pub use error::Error;
 pub use process::Process;
-pub use redis::Redis;
+pub use redis::{Redis, RedisCluster, Sentinels};
 pub use stack::Stack;
 pub use upstream::Upstream;
 

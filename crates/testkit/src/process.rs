@@ -31,6 +31,24 @@ pub fn give_up() {
     GIVEN_UP.store(true, Ordering::Relaxed);
 }
 
+/// Polls `ready` until it says so or [`READY_WITHIN`] has passed: for what is no process of its own.
+///
+/// # Errors
+/// [`Error::NotReady`] without a log; [`Error::GivenUp`] after [`give_up`].
+pub(crate) fn poll(name: &str, mut ready: impl FnMut() -> bool) -> Result<()> {
+    let begun = Instant::now();
+    while !ready() {
+        if GIVEN_UP.load(Ordering::Relaxed) {
+            return Err(Error::GivenUp { name: name.to_owned() });
+        }
+        if begun.elapsed() > READY_WITHIN {
+            return Err(Error::NotReady { name: name.to_owned(), waited: READY_WITHIN, tail: String::new() });
+        }
+        thread::sleep(POLL_EVERY);
+    }
+    Ok(())
+}
+
 /// A running child process and its log.
 #[derive(Debug)]
 pub struct Process {

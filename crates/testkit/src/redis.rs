@@ -1,7 +1,15 @@
-//! A `redis-server` of one's own, on a free port, without persistence.
+//! A `redis-server` of one's own, on a free port, without persistence; with replicas, as a cluster, or behind Sentinels.
+
+mod cluster;
+mod commands;
+mod sentinel;
+
+pub use cluster::RedisCluster;
+pub use sentinel::Sentinels;
 
 use std::{
     env,
+    ffi::OsString,
     io::{Read, Write},
     net::{Ipv4Addr, TcpStream},
     process::Command,
@@ -45,6 +53,51 @@ impl Redis {
         Ok(Self { process, port, arguments, dir })
     }
 
+    /// Starts one that copies this one, and waits until it has.
+    ///
+    /// # Errors
+    /// As [`Redis::start`].
+    pub fn replica(&self) -> Result<Self> {
+        let mut replica = Self::start_with(&["--replicaof", &format!("127.0.0.1 {}", self.port)])?;
+        replica.wait_in_sync()?;
+        Ok(replica)
+    }
+
+    /// Waits until it copies its primary.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`] with the end of its log.
+    pub fn wait_in_sync(&mut self) -> Result<()> {
+        let port = self.port;
+        self.process.wait_until(|| commands::info(port, "replication", "master_link_status").as_deref() == Some("up"))
+    }
+
+    /// Waits until it has all that `primary` has written before the call.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`] with the end of its log.
+    pub fn wait_caught_up(&mut self, primary: &Self) -> Result<()> {
+        let offset = |port, field| commands::info(port, "replication", field)?.parse::<u64>().ok();
+        let (port, wanted) = (self.port, offset(primary.port, "master_repl_offset"));
+        self.process.wait_until(|| wanted.is_some() && offset(port, "slave_repl_offset") >= wanted)
+    }
+
+    /// Makes a replica a primary.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it does not answer.
+    pub fn promote(&self) -> Result<()> {
+        self.ask(&["REPLICAOF", "NO", "ONE"]).map(drop)
+    }
+
+    /// What it answers to a command, as text.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with its own words.
+    pub fn ask(&self, words: &[&str]) -> Result<String> {
+        commands::ask(self.port, words)
+    }
+
     /// Ends it at once, as a crash would. What it held is lost.
     pub fn kill(&mut self) {
         self.process.kill();
@@ -80,18 +133,27 @@ impl Redis {
 }
 
 fn launch(port: u16, arguments: &[String], dir: &TempDir) -> Result<Process> {
-    let program = env::var_os("REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
-    let mut command = Command::new(program);
+    let mut command = Command::new(program());
     command
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction"])
+        // A replica is there at once.
+        .args(["--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"])
         .args(["--port", &port.to_string()])
         .arg("--dir")
         .arg(dir.path())
         .args(arguments);
-    let mut process = Process::spawn("redis", command, dir.path())
-        .map_err(|error| or_missing(error, "install Debian's package redis-server, or set REDIS_SERVER to the program"))?;
+    let mut process = spawn("redis", command, dir)?;
     process.wait_until(|| answers_ping(port))?;
     Ok(process)
+}
+
+fn program() -> OsString {
+    env::var_os("REDIS_SERVER").unwrap_or_else(|| "redis-server".into())
+}
+
+fn spawn(name: &str, command: Command, dir: &TempDir) -> Result<Process> {
+    Process::spawn(name, command, dir.path())
+        .map_err(|error| or_missing(error, "install Debian's package redis-server, or set REDIS_SERVER to the program"))
 }
 
 fn answers_ping(port: u16) -> bool {

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, process::Command};
 
 use weir_testkit::{
-    Authority, Redis, Upstream,
+    Authority, Redis, RedisCluster, Sentinels, Upstream,
     authority::Started,
     envoy::{self, Config},
     probe, repository,
@@ -56,4 +56,24 @@ fn an_authority_comes_back_on_its_port_and_waits_for_its_redis() {
     assert_eq!((authority.addr(), status(addr, "/readyz")), (addr, Some(503)));
     redis.restart().unwrap();
     authority.wait(Started::Ready).unwrap();
+}
+
+#[test]
+fn a_cluster_has_three_masters_and_moves_a_slot() {
+    let cluster = RedisCluster::start().unwrap();
+    let (from, slot) = (cluster.master_of("{t:atlas}").unwrap(), cluster.slot_of("{t:atlas}").unwrap());
+    let to = (from + 1) % 3;
+    cluster.begin_to_move(&slot, from, to).unwrap();
+    cluster.move_keys(&slot, from, to).unwrap();
+    cluster.end_to_move(&slot, from, to).unwrap();
+    cluster.wait_until(|cluster| cluster.master_of("{t:atlas}").is_ok_and(|master| master == to)).unwrap();
+}
+
+#[test]
+fn sentinels_promote_a_replica() {
+    let mut primary = Redis::start().unwrap();
+    let replica = primary.replica().unwrap();
+    let mut sentinels = Sentinels::start(&primary, 1).unwrap();
+    primary.kill();
+    sentinels.wait_for(&replica).unwrap();
 }

@@ -1,5 +1,6 @@
 //! What is counted about a store.
 
+use super::nodes::NodeMetrics;
 use crate::batch::DecideBatch;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -25,10 +26,35 @@ pub struct StoreMetrics {
     pub batch_size: Histogram,
     /// Seconds a batch took.
     pub latency: Histogram,
-    /// 1 when the store may forget counts to save memory.
-    pub evicts: Gauge,
     /// How often a script was missing and loaded again.
     pub script_reloads: Counter,
+    /// Checks that a node of a cluster sent elsewhere.
+    pub redirects: Family<RedirectLabels, Counter>,
+    /// Slots of a cluster that nobody serves, as far as is known.
+    pub slots_uncovered: Gauge,
+    /// Batches with admissions that fewer replicas had in time than were asked for.
+    pub wait_short: Counter,
+    /// What is known about each server.
+    pub nodes: NodeMetrics,
+}
+
+/// The label of [`StoreMetrics::redirects`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RedirectLabels {
+    /// What the node said.
+    pub kind: Redirect,
+}
+
+/// Why a check was sent again; nowhere had it been executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[expect(non_camel_case_types, reason = "the variants are the label's values")]
+pub enum Redirect {
+    /// Another node has the slot.
+    moved,
+    /// Another node is getting the slot.
+    ask,
+    /// The slot's keys are on two nodes at the moment.
+    try_again,
 }
 
 /// The label of [`StoreMetrics::decisions`].
@@ -60,8 +86,11 @@ impl Default for StoreMetrics {
             decisions: Family::default(),
             batch_size: Histogram::new(BATCH_SIZES),
             latency: Histogram::new(LATENCIES),
-            evicts: Gauge::default(),
             script_reloads: Counter::default(),
+            redirects: Family::default(),
+            slots_uncovered: Gauge::default(),
+            wait_short: Counter::default(),
+            nodes: NodeMetrics::default(),
         }
     }
 }
@@ -71,8 +100,11 @@ impl StoreMetrics {
         registry.register("decisions", "Requests decided on, by outcome", self.decisions.clone());
         registry.register("batch_size", "Checks in a batch", self.batch_size.clone());
         registry.register_with_unit("store_latency", "Time a batch took in the store", Unit::Seconds, self.latency.clone());
-        registry.register("store_evicts", "1 when the store may forget counts to save memory", self.evicts.clone());
         registry.register("script_reloads", "Times the store had lost a script", self.script_reloads.clone());
+        registry.register("store_redirects", "Checks that a node of a cluster sent elsewhere", self.redirects.clone());
+        registry.register("store_slots_uncovered", "Slots of a cluster that nobody serves", self.slots_uncovered.clone());
+        registry.register("wait_short", "Batches that fewer replicas had in time than asked for", self.wait_short.clone());
+        self.nodes.register(registry);
     }
 
     /// Counts what became of a batch.

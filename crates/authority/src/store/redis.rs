@@ -1,60 +1,88 @@
-//! Counts in a Redis: any number of authorities share it.
+//! Counts in a Redis, or in a Redis Cluster: any number of authorities share it.
 //!
 //! Each check is one call of one script, so it is all-or-nothing and exact under any concurrency. The
-//! checks of a batch leave together as a pipeline over one multiplexed connection, and each has its own
-//! answer or error.
+//! checks of a batch leave together as a pipeline over one multiplexed connection, in a cluster as one for each
+//! master at the same time, and each has its own answer or error.
 //!
-//! **Nothing is decided twice.** The connection is the library's plain multiplexed one, which repeats
-//! nothing. A check is repeated here only on `NOSCRIPT`, which says that it was not executed. Whatever was
-//! given to the connection and has no answer is [`Failure::Unknown`].
+//! **Nothing is decided twice.** The connections are the library's plain multiplexed ones, which repeat
+//! nothing. A check is repeated here only on an answer that says that it was not executed: `NOSCRIPT`, and the redirects of
+//! a cluster (`MOVED`, `ASK`, `TRYAGAIN`). Whatever was given to a connection and has no answer is [`Failure::Unknown`].
 //!
 //! **Nothing queues.** While the link is down (module `link`) the answer is [`Failure::Unavailable`] at once;
-//! so it is beyond `MAX_BATCHES` waiting batches.
+//! so it is beyond `MAX_BATCHES` waiting batches. Only a check that was redirected waits for a connection, within its deadline.
+//!
+//! **`WAIT`**, when [`Settings::wait`] asks for it: a batch that has admitted something is answered when so many replicas have it, or
+//! when the time for that is over. Then the decision stands all the same, and [`StoreMetrics::wait_short`] counts it. It narrows
+//! what a failover to one of those replicas forgets; it is no promise, as Redis may promote a replica that has less.
 
+mod access;
+mod address;
+mod cluster;
 mod fault;
 mod link;
 mod script;
+mod sentinel;
+mod settings;
+mod way;
 
 #[cfg(test)]
 mod parity;
 
+pub use address::{Address, Credentials, Node, Place};
+pub use settings::{Settings, TlsFiles, Wait};
+
 use super::StoreError;
 use crate::batch::DecideBatch;
-use crate::metrics::StoreMetrics;
+use crate::metrics::{Redirect, RedirectLabels, StoreMetrics};
 use ::redis::{Pipeline, Value};
 use fault::Fault;
-use link::Link;
-use prometheus_client::metrics::counter::Counter;
+use futures_util::future::join_all;
 use script::Script;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
+use way::{Pending, Send, Way};
 use weir_wire::{Failure, Outcome};
 
 /// The most batches that wait for Redis at a time.
 const MAX_BATCHES: usize = 1024;
 
-/// How often a batch is sent while other clients flush the scripts in between.
-const MAX_SENDS: usize = 3;
+/// How often a check is sent that was refused unexecuted each time.
+const MAX_SENDS: u32 = 8;
+
+/// Before a check is sent again whose keys are on two nodes; doubled each time.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// See the module.
 pub struct RedisStore {
-    link: Link,
+    way: Way,
     script: Script,
     timeout: Duration,
+    wait: Option<Wait>,
     waiting: Semaphore,
-    script_reloads: Counter,
+    metrics: StoreMetrics,
+}
+
+/// What became of a [`Send`].
+enum Sent {
+    /// There was no connection to send it by.
+    No,
+    /// It may have been executed.
+    Lost,
+    /// One value for each command, errors among them.
+    Answered(Answers),
 }
 
 impl RedisStore {
     /// Connects in the background; to be called within a tokio runtime.
     ///
     /// # Errors
-    /// An address that cannot be one.
-    pub fn new(url: &str, timeout: Duration, metrics: &StoreMetrics) -> Result<Self, StoreError> {
+    /// Settings that do not fit together, or files that cannot be read.
+    pub fn new(settings: &Settings, metrics: &StoreMetrics) -> Result<Self, StoreError> {
         let script = Script::decide();
-        let link = Link::open(url, script.load(), metrics.evicts.clone())?;
-        Ok(Self { link, script, timeout, waiting: Semaphore::new(MAX_BATCHES), script_reloads: metrics.script_reloads.clone() })
+        let way = Way::open(settings, &script.load(), metrics)?;
+        let waiting = Semaphore::new(MAX_BATCHES);
+        Ok(Self { way, script, timeout: settings.timeout, wait: settings.wait, waiting, metrics: metrics.clone() })
     }
 
     /// Why decisions can't be expected now.
@@ -62,7 +90,7 @@ impl RedisStore {
     /// # Errors
     /// What is waited for.
     pub fn readiness(&self) -> Result<(), String> {
-        self.link.readiness()
+        self.way.readiness().map_err(|reason| format!("waiting for redis: {reason}"))
     }
 
     /// Decides every check, in order.
@@ -73,50 +101,144 @@ impl RedisStore {
             return outcomes;
         }
         let Ok(_permit) = self.waiting.try_acquire() else { return outcomes };
-        let Some(connection) = self.link.connection() else { return outcomes };
 
         let deadline = Instant::now() + self.timeout;
-        let mut pending: Vec<usize> = (0..checks.len()).collect();
+        let mut pending: Vec<Pending> = (0..checks.len()).map(Pending::new).collect();
         for send in 0..MAX_SENDS {
-            let reload = send > 0;
-            let pipeline = self.pipeline(batch, &pending, reload);
-            let answers = match timeout_at(deadline, self.link.query(connection.clone(), &pipeline)).await {
-                Ok(Some(answers)) => answers,
-                Ok(None) | Err(_) => {
-                    for index in pending {
-                        outcomes[index] = Outcome::Failure(Failure::Unknown);
+            let sends = self.way.sends(batch, std::mem::take(&mut pending));
+            let sent = join_all(sends.iter().map(|send| self.send(batch, send, deadline))).await;
+            let mut try_again = false;
+            for (send, sent) in sends.into_iter().zip(sent) {
+                match sent {
+                    Sent::No => {}
+                    Sent::Lost => {
+                        for check in send.checks {
+                            outcomes[check.index] = Outcome::Failure(Failure::Unknown);
+                        }
                     }
-                    return outcomes;
-                }
-            };
-            let mut not_executed = Vec::new();
-            for (index, answer) in pending.into_iter().zip(answers.into_iter().skip(usize::from(reload))) {
-                match script::verdict(answer, checks[index].charges().len()) {
-                    Ok(verdict) => outcomes[index] = Outcome::Verdict(verdict),
-                    Err(Fault::NoScript) => not_executed.push(index),
-                    Err(Fault::Failed(failure)) => outcomes[index] = Outcome::Failure(failure),
+                    Sent::Answered(answers) => try_again |= self.take(batch, send, answers, &mut outcomes, &mut pending),
                 }
             }
-            if not_executed.is_empty() {
+            if pending.is_empty() {
                 break;
             }
-            self.script_reloads.inc();
-            pending = not_executed;
+            if try_again {
+                sleep_until((Instant::now() + TRY_AGAIN_AFTER * (1 << send)).min(deadline)).await;
+            }
+            if Instant::now() >= deadline {
+                break;
+            }
         }
         outcomes
     }
 
-    /// The checks that are `pending`, behind a load of the script when it was missing.
-    fn pipeline(&self, batch: &DecideBatch, pending: &[usize], reload: bool) -> Pipeline {
-        let mut pipeline = Pipeline::with_capacity(pending.len() + usize::from(reload));
+    async fn send(&self, batch: &DecideBatch, send: &Send, deadline: Instant) -> Sent {
+        let connection = match send.patient {
+            false => send.link.connection(),
+            true => timeout_at(deadline, send.link.connected()).await.ok(),
+        };
+        let Some(connection) = connection else {
+            self.way.doubt();
+            return Sent::No;
+        };
+        let pipeline = self.pipeline(batch, send);
+        let Ok(Some(answers)) = timeout_at(deadline, send.link.query(&connection, &pipeline)).await else {
+            self.way.doubt();
+            return Sent::Lost;
+        };
+        if let Some(Wait { replicas, timeout }) = self.wait
+            && answers.iter().any(script::admits)
+        {
+            // Its own timeout is that of Redis; the deadline is for a Redis that does not answer.
+            let replicated = timeout_at(deadline, send.link.replicated(&connection, replicas, timeout)).await;
+            if !matches!(replicated, Ok(Some(enough)) if enough >= u64::from(replicas)) {
+                self.metrics.wait_short.inc();
+            }
+        }
+        Sent::Answered(answers)
+    }
+
+    /// The checks of a send, each behind what it needs.
+    fn pipeline(&self, batch: &DecideBatch, send: &Send) -> Pipeline {
+        let mut pipeline = Pipeline::with_capacity(2 * send.checks.len() + 1);
         pipeline.ignore_errors();
-        if reload {
+        if send.load {
             pipeline.add_command(self.script.load());
         }
-        for &index in pending {
-            pipeline.add_command(self.script.call(&batch.checks()[index]));
+        for check in &send.checks {
+            if check.asking.is_some() {
+                pipeline.cmd("ASKING");
+            }
+            pipeline.add_command(self.script.call(&batch.checks()[check.index]));
         }
         pipeline
+    }
+
+    /// Takes the answers to a send: outcomes, and what is to be sent again. True when that should take its time.
+    fn take(
+        &self,
+        batch: &DecideBatch,
+        send: Send,
+        answers: Answers,
+        outcomes: &mut [Outcome],
+        pending: &mut Vec<Pending>,
+    ) -> bool {
+        let (mut try_again, mut missing) = (false, false);
+        let mut answers = answers.into_iter().skip(usize::from(send.load));
+        for check in send.checks {
+            if check.asking.is_some() {
+                answers.next();
+            }
+            let Some(answer) = answers.next() else {
+                outcomes[check.index] = Outcome::Failure(Failure::Unknown);
+                continue;
+            };
+            let again = match script::verdict(answer, batch.checks()[check.index].charges().len()) {
+                Ok(verdict) => {
+                    outcomes[check.index] = Outcome::Verdict(verdict);
+                    continue;
+                }
+                Err(Fault::Failed(failure)) => {
+                    outcomes[check.index] = Outcome::Failure(failure);
+                    continue;
+                }
+                Err(Fault::NoScript) => {
+                    missing = true;
+                    Some(Pending { load: true, ..check })
+                }
+                Err(Fault::Moved { slot, to }) => {
+                    self.count(Redirect::moved);
+                    self.way.moved(&send.link, slot, &to).then(|| Pending { patient: true, ..Pending::new(check.index) })
+                }
+                Err(Fault::Ask { to }) => {
+                    self.count(Redirect::ask);
+                    let target = self.way.asked(&send.link, &to);
+                    target.map(|link| Pending { asking: Some(link), patient: true, ..Pending::new(check.index) })
+                }
+                Err(Fault::TryAgain) => {
+                    self.count(Redirect::try_again);
+                    try_again = true;
+                    Some(Pending::new(check.index))
+                }
+                Err(Fault::Astray) => {
+                    self.way.astray();
+                    None
+                }
+                Err(Fault::Down) => {
+                    self.way.doubt();
+                    None
+                }
+            };
+            pending.extend(again);
+        }
+        if missing {
+            self.metrics.script_reloads.inc();
+        }
+        try_again
+    }
+
+    fn count(&self, kind: Redirect) {
+        self.metrics.redirects.get_or_create(&RedirectLabels { kind }).inc();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which store, as it is configured: `memory`, or the address of a Redis.
 
+use super::redis::Address;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The store to use.
@@ -7,23 +9,39 @@ use std::str::FromStr;
 pub enum Target {
     /// In this process.
     Memory,
-    /// The URL of a Redis.
-    Redis(String),
+    /// In a Redis.
+    Redis(Address),
 }
 
 /// A store that cannot be used as it is configured.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Neither `memory` nor a URL of a known scheme.
-    #[error("the store {given:?} is not known; give \"memory\" or redis://host:port")]
+    #[error(
+        "the store {given:?} is not known; give memory, redis://host:port, redis+cluster://host,host or redis+sentinel://host,host/master"
+    )]
     Unknown {
         /// What was given, without a password.
         given: String,
     },
-    /// A Redis URL that does not parse. It may hold a password, so it is not repeated.
-    #[error("the store's URL is not an address of a Redis ({reason}); give redis://host:port or redis://user:password@host:port")]
+    /// A URL of a Redis that does not parse. It may hold a password, so it is not repeated.
+    #[error("the store's URL is not an address of a Redis: {reason}; the form is redis://user:password@host:port/database")]
     Address {
-        /// What the client library says about it.
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Settings that do not fit together.
+    #[error("{reason}")]
+    Settings {
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// A file of TLS that cannot be used.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
         reason: String,
     },
 }
@@ -32,13 +50,14 @@ impl FromStr for Target {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
-        match text {
-            "memory" => Ok(Self::Memory),
-            url if url.starts_with("redis://") || url.starts_with("redis+unix://") || url.starts_with("unix://") => {
-                Ok(Self::Redis(url.to_owned()))
-            }
-            other => {
-                let given = other.rsplit_once('@').map_or(other, |(_, host)| host).to_owned();
+        if text == "memory" {
+            return Ok(Self::Memory);
+        }
+        match Address::parse(text) {
+            Some(Ok(address)) => Ok(Self::Redis(address)),
+            Some(Err(reason)) => Err(StoreError::Address { reason }),
+            None => {
+                let given = text.rsplit_once('@').map_or(text, |(_, host)| host).to_owned();
                 Err(StoreError::Unknown { given })
             }
         }
@@ -58,6 +77,6 @@ mod tests {
     #[test]
     fn memory_and_redis_are_known() {
         assert_eq!("memory".parse::<Target>().unwrap(), Target::Memory);
-        assert_eq!("redis://h:1".parse::<Target>().unwrap(), Target::Redis("redis://h:1".to_owned()));
+        assert!(matches!("redis://h:1".parse::<Target>().unwrap(), Target::Redis(_)));
     }
 }

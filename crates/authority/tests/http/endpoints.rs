@@ -61,7 +61,7 @@ async fn what_is_not_there_is_marked_too() {
 #[tokio::test]
 async fn without_its_store_it_lives_says_what_it_waits_for_and_decides_nothing() {
     let port = port::free().unwrap();
-    let store = Store::redis(&format!("redis://:secret@127.0.0.1:{port}"), Duration::from_millis(50)).unwrap();
+    let store = Store::redis_at(&format!("redis://:secret@127.0.0.1:{port}"), Duration::from_millis(50)).unwrap();
     let served = serve(store).await;
     assert_eq!(marked(served.get("/healthz")).await.0, StatusCode::OK);
     let (status, reason) = marked(served.get("/readyz")).await;

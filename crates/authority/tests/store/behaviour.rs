@@ -1,4 +1,4 @@
-//! The same cases over memory and over a real Redis.
+//! The same cases over memory, a real Redis and a Redis Cluster.
 
 use crate::build::{batch, bucket, jwt, user, verdict, whole, window};
 use crate::place::Place;
@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use weir_limit::Denial;
 use weir_wire::{Numbers, RuleLimit, Subject, Tag};
 
-macro_rules! over_both_stores {
+macro_rules! over_all_stores {
     ($($case:ident)*) => {
         mod memory {
             $(#[tokio::test(flavor = "multi_thread")]
@@ -17,10 +17,19 @@ macro_rules! over_both_stores {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() { super::$case(super::Place::redis().await).await; })*
         }
+        mod cluster {
+            // One after the other: a cluster is six processes.
+            #[tokio::test(flavor = "multi_thread")]
+            async fn every_case() {
+                let cluster = std::sync::Arc::new(weir_testkit::RedisCluster::start().unwrap());
+                $(eprintln!(stringify!($case));
+                super::$case(super::Place::cluster(&cluster).await).await;)*
+            }
+        }
     };
 }
 
-over_both_stores! {
+over_all_stores! {
     an_empty_batch_has_no_answers
     each_check_is_decided_on_its_own_and_in_order
     hits_are_admitted_first_come_first_served

@@ -1,73 +1,14 @@
 //! A Redis that is not there, goes away, hangs, forgets or refuses.
 
 use crate::build::{bucket, verdict, whole, window};
-use crate::place::{PATIENCE, Witness, decide_until, ready, until};
+use crate::load::{Load, Tally};
+use crate::place::{PATIENCE, UNAVAILABLE, Witness, decide_until, is_verdict, ready, until};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::task::JoinSet;
-use weir_authority::{DecideBatch, Store};
+use weir_authority::Store;
+use weir_authority::metrics::{NodeLabels, ReplicaLabels};
 use weir_testkit::{Redis, port};
 use weir_wire::{Failure, Outcome};
-
-const UNAVAILABLE: Outcome = Outcome::Failure(Failure::Unavailable);
-
-fn is_verdict(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Verdict(_))
-}
-
-/// 32 tasks that decide until the rest is done; what became of all their requests.
-struct Load {
-    tasks: JoinSet<()>,
-    stop: Arc<AtomicBool>,
-    tally: Arc<Tally>,
-}
-
-#[derive(Default)]
-struct Tally {
-    admitted: AtomicU64,
-    unavailable: AtomicU64,
-    unknown: AtomicU64,
-}
-
-impl Load {
-    fn start(store: &Arc<Store>, batch: DecideBatch) -> Self {
-        let (stop, tally, batch) = (Arc::new(AtomicBool::new(false)), Arc::new(Tally::default()), Arc::new(batch));
-        let mut tasks = JoinSet::new();
-        for _ in 0..32 {
-            let (store, batch, stop, tally) = (Arc::clone(store), Arc::clone(&batch), Arc::clone(&stop), Arc::clone(&tally));
-            tasks.spawn(async move {
-                while !stop.load(Ordering::Relaxed) {
-                    let counter = match store.decide(&batch).await.remove(0) {
-                        Outcome::Verdict(verdict) => {
-                            assert_eq!(verdict.admitted, 1);
-                            &tally.admitted
-                        }
-                        Outcome::Failure(Failure::Unavailable) => &tally.unavailable,
-                        Outcome::Failure(_) => &tally.unknown,
-                    };
-                    counter.fetch_add(1, Ordering::Relaxed);
-                    tokio::task::yield_now().await;
-                }
-            });
-        }
-        Self { tasks, stop, tally }
-    }
-
-    /// Waits for `more` admissions.
-    async fn go_on(&self, more: u64) {
-        let target = self.tally.admitted.load(Ordering::Relaxed) + more;
-        until(|| self.tally.admitted.load(Ordering::Relaxed) >= target).await;
-    }
-
-    async fn end(self) -> (u64, u64, u64) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.tasks.join_all().await;
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (read(&self.tally.admitted), read(&self.tally.unavailable), read(&self.tally.unknown))
-    }
-}
 
 /// What Redis has counted under the window `W` of `atlas`.
 fn spent(witness: &mut Witness) -> u64 {
@@ -79,13 +20,13 @@ fn spent(witness: &mut Witness) -> u64 {
 async fn flushed_scripts_fail_no_check_and_charge_none_twice() {
     let redis = Redis::start().unwrap();
     let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
-    let load = Load::start(&store, whole("atlas", &[window("W", 1 << 40)], 1));
+    let load = Load::start(&[&store], whole("atlas", &[window("W", 1 << 40)], 1));
     for _ in 0..20 {
         load.go_on(50).await;
         witness.ask::<()>("SCRIPT FLUSH");
     }
     load.go_on(50).await;
-    let (admitted, unavailable, unknown) = load.end().await;
+    let Tally { admitted, unavailable, unknown, .. } = load.end().await;
     assert_eq!((unavailable, unknown), (0, 0));
     assert_eq!(spent(&mut witness), admitted);
     assert!(store.metrics().script_reloads.get() > 0);
@@ -95,13 +36,13 @@ async fn flushed_scripts_fail_no_check_and_charge_none_twice() {
 async fn broken_connections_charge_nothing_twice_and_nothing_silently() {
     let redis = Redis::start().unwrap();
     let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
-    let load = Load::start(&store, whole("atlas", &[window("W", 1 << 40)], 1));
+    let load = Load::start(&[&store], whole("atlas", &[window("W", 1 << 40)], 1));
     for _ in 0..10 {
         load.go_on(50).await;
         witness.ask::<i64>("CLIENT KILL TYPE normal");
     }
     load.go_on(50).await;
-    let (admitted, _, unknown) = load.end().await;
+    let Tally { admitted, unknown, .. } = load.end().await;
     let spent = spent(&mut witness);
     assert!((admitted..=admitted + unknown).contains(&spent), "{spent} spent, {admitted} admitted, {unknown} unknown");
 }
@@ -127,7 +68,7 @@ async fn a_redis_that_died_is_used_again_when_it_is_back() {
 async fn an_authority_started_first_waits_for_its_redis() {
     let mut redis = Redis::start().unwrap();
     redis.kill();
-    let store = Store::redis(&redis.url(), PATIENCE).unwrap();
+    let store = Store::redis_at(&redis.url(), PATIENCE).unwrap();
     let batch = whole("atlas", &[bucket("R", 10)], 1);
     assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
     assert!(store.readiness().is_err());
@@ -139,7 +80,7 @@ async fn an_authority_started_first_waits_for_its_redis() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_hangs_leaves_one_decision_unknown_and_then_none() {
     let mut redis = Redis::start().unwrap();
-    let store = Store::redis(&redis.url(), Duration::from_millis(50)).unwrap();
+    let store = Store::redis_at(&redis.url(), Duration::from_millis(50)).unwrap();
     let batch = whole("atlas", &[bucket("R", 1_000_000)], 1);
     decide_until(&store, &batch, is_verdict).await;
 
@@ -184,6 +125,46 @@ async fn a_redis_without_memory_charges_nothing() {
 async fn a_redis_that_may_evict_counts_is_told() {
     for (policy, evicts) in [("noeviction", 0), ("allkeys-lru", 1)] {
         let redis = Redis::start_with(&["--maxmemory-policy", policy]).unwrap();
-        assert_eq!(ready(&redis).await.metrics().evicts.get(), evicts, "{policy}");
+        let store = ready(&redis).await;
+        let node = NodeLabels { node: format!("127.0.0.1:{}", redis.port()) };
+        let exported = store.metrics().nodes.evicts.get_or_create(&node).get();
+        assert_eq!(exported, evicts, "{policy}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_is_busy_with_a_script_of_others_charges_nothing_and_says_so() {
+    let redis = Redis::start_with(&["--busy-reply-threshold", "20"]).unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let batch = whole("atlas", &[bucket("R", 1_000_000)], 1);
+    let mut other = Witness::of(&redis);
+    let script = std::thread::spawn(move || other.fails(redis::cmd("EVAL").arg("while true do end").arg(0)));
+    until(|| store.readiness().is_err_and(|reason| reason.to_uppercase().contains("BUSY"))).await;
+    assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
+
+    witness.ask::<()>("SCRIPT KILL");
+    assert!(script.join().unwrap().contains("killed"));
+    let Outcome::Verdict(verdict) = decide_until(&store, &batch, is_verdict).await else { unreachable!() };
+    assert!(verdict.quotas[0].remaining <= 999_999);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_and_their_lag_are_exported() {
+    let redis = Redis::start().unwrap();
+    let mut replica = redis.replica().unwrap();
+    let store = ready(&redis).await;
+    let nodes = store.metrics().nodes.clone();
+    let node = NodeLabels { node: format!("127.0.0.1:{}", redis.port()) };
+    let labels = ReplicaLabels { node: node.node.clone(), replica: format!("127.0.0.1:{}", replica.port()) };
+    let replicas = || nodes.replicas.get_or_create(&node).get();
+    let lag_bytes = || nodes.lag_bytes.get_or_create(&labels).get();
+    until(|| (replicas(), nodes.master.get_or_create(&node).get(), nodes.up.get_or_create(&node).get()) == (1, 1, 1)).await;
+
+    replica.process().pause();
+    verdict(store.decide(&whole("atlas", &[bucket("R", 10)], 1)).await.remove(0));
+    until(|| lag_bytes() > 0 && nodes.lag_seconds.get_or_create(&labels).get() > 0).await;
+    replica.process().resume();
+    until(|| lag_bytes() == 0).await;
+    replica.kill();
+    until(|| replicas() == 0).await;
 }

@@ -66,6 +66,11 @@ pub(super) fn verdict(answer: Value, charges: usize) -> Result<Verdict, Fault> {
     }
 }
 
+/// Whether an answer says that something was charged.
+pub(super) fn admits(answer: &Value) -> bool {
+    matches!(answer, Value::Array(values) if matches!(values.first(), Some(Value::Int(1..))))
+}
+
 /// It was executed, but nobody can say with what result.
 const UNREADABLE: Fault = Fault::Failed(Failure::Unknown);
 

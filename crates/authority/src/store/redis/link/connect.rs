@@ -1,28 +1,22 @@
 //! One connection: from its address to the moment it breaks.
 
-use super::{CONNECT_TIMEOUT, Connection, PROBE_EVERY, PROBE_TIMEOUT, State, StoreError, eviction};
+use super::probe::Probe;
+use super::waits::Waits;
+use super::{CONNECT_TIMEOUT, Connection, PROBE_EVERY, PROBE_TIMEOUT, Source, State};
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind, Value};
+use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, PushInfo, PushKind, RedisError, Value};
 use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// The client for `url`, and the place it names, without credentials.
-pub(super) fn client(url: &str) -> Result<(Client, String), StoreError> {
-    let address = |error: ::redis::RedisError| StoreError::Address { reason: error.to_string() };
-    let info = url.into_connection_info().map_err(address)?;
-    let place = info.addr().to_string();
-    // RESP3, because only its connections tell when they are closed.
-    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    // Calls are small and waited for.
-    let tcp = info.tcp_settings().clone().set_nodelay(true);
-    let client = Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp)).map_err(address)?;
-    Ok((client, place))
-}
+/// How many probes go by between two that also look at memory, replicas and the source.
+const INSPECT_EVERY: u32 = 4;
 
 /// A new connection to a Redis that can be written to, with `prepare` done.
-pub(super) async fn connect(client: &Client, prepare: &Cmd, state: &Arc<State>) -> Result<Connection, String> {
+pub(super) async fn connect(source: &mut Source, prepare: &Cmd, state: &Arc<State>) -> Result<(Connection, Probe), String> {
+    let (client, place) = source.find().await?;
+    let at = |reason: String| format!("{reason} at {place}");
     let broken = Arc::new(Notify::new());
     let on_push = {
         // Weak: the state holds the connection, which holds this.
@@ -36,54 +30,75 @@ pub(super) async fn connect(client: &Client, prepare: &Cmd, state: &Arc<State>) 
             Ok::<(), Infallible>(())
         }
     };
-    // Decisions have a deadline of their own, over all that they send.
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(None)
-        .set_push_sender(on_push);
-    let mut redis = timeout(CONNECT_TIMEOUT, client.get_multiplexed_async_connection_with_config(&config))
-        .await
-        .map_err(|_| "no answer".to_owned())?
-        .map_err(|error| error.to_string())?;
-    probe(&mut redis).await?;
-    timeout(PROBE_TIMEOUT, prepare.query_async::<Value>(&mut redis))
-        .await
-        .map_err(|_| "no answer".to_owned())?
-        .map_err(|error| error.to_string())?;
-    eviction::check(&mut redis, &state.place, &state.evicts).await;
-    Ok(Connection { redis, broken })
+    let config = config().set_push_sender(on_push);
+    let mut redis = open(&client, &config).await.map_err(at)?;
+    let mut probe = Probe::new(Arc::clone(state));
+    probe.look(&mut redis).await.map_err(at)?;
+    ask::<Value>(&mut redis, prepare).await.map_err(at)?;
+    probe.inspect(&mut redis).await.map_err(at)?;
+    let place = place.as_str().into();
+    Ok((Connection { redis, broken, place, waits: Arc::new(Waits::default()) }, probe))
 }
 
 /// Probes the connection until it breaks, and says so.
-pub(super) async fn watch(mut connection: Connection, state: &State) {
-    loop {
-        // A notice of before is kept, so none is missed.
-        if timeout(PROBE_EVERY, connection.broken.notified()).await.is_ok() {
-            return;
+pub(super) async fn watch(mut connection: Connection, mut probe: Probe, source: &mut Source, state: &State) {
+    let broken = Arc::clone(&connection.broken);
+    let watched = async {
+        let mut round = 0_u32;
+        loop {
+            tokio::time::sleep(PROBE_EVERY).await;
+            probe.look(&mut connection.redis).await?;
+            round += 1;
+            if round.is_multiple_of(INSPECT_EVERY) {
+                probe.inspect(&mut connection.redis).await?;
+                source.confirm(&connection.place).await?;
+            }
         }
-        if let Err(reason) = probe(&mut connection.redis).await {
-            state.down(&connection.broken, &reason);
-            return;
-        }
-    }
+    };
+    // A notice of before is kept, so none is missed.
+    let reason: Result<std::convert::Infallible, String> = tokio::select! {
+        () = broken.notified() => return,
+        reason = watched => reason,
+    };
+    let Err(reason) = reason;
+    state.down(&broken, &reason);
 }
 
-/// Asks for the role, which is answered by a Redis that works, and tells a replica, which would refuse to count.
-async fn probe(redis: &mut MultiplexedConnection) -> Result<(), String> {
-    match timeout(PROBE_TIMEOUT, ::redis::cmd("ROLE").query_async::<Vec<Value>>(redis)).await {
-        Err(_) => Err("no answer".to_owned()),
-        Ok(Ok(role)) => match role.first() {
-            Some(Value::BulkString(role)) if role.as_slice() != b"master" => Err("it is a replica".to_owned()),
-            _ => Ok(()),
-        },
-        // Some services do not offer the command: an answer it is nevertheless.
-        Ok(Err(error)) if matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension) && answers_all_the_same(&error) => {
-            Ok(())
-        }
-        Ok(Err(error)) => Err(error.to_string()),
-    }
+/// Decisions have a deadline of their own, over all that they send.
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_TIMEOUT)).set_response_timeout(None)
 }
 
-fn answers_all_the_same(error: &::redis::RedisError) -> bool {
-    matches!(error.code(), Some("ERR" | "NOPERM"))
+async fn open(client: &Client, config: &AsyncConnectionConfig) -> Result<MultiplexedConnection, String> {
+    timeout(CONNECT_TIMEOUT, client.get_multiplexed_async_connection_with_config(config))
+        .await
+        .map_err(|_| "no answer".to_owned())?
+        .map_err(|error| told(&error))
+}
+
+/// One command of the link's own, which does not wait for ever.
+pub(in crate::store::redis) async fn ask<T: FromRedisValue>(
+    redis: &mut MultiplexedConnection,
+    command: &Cmd,
+) -> Result<T, String> {
+    timeout(PROBE_TIMEOUT, command.query_async(redis)).await.map_err(|_| "no answer".to_owned())?.map_err(|error| told(&error))
+}
+
+/// A connection for questions alone.
+pub(in crate::store::redis) async fn dial(client: &Client) -> Result<MultiplexedConnection, String> {
+    timeout(PROBE_TIMEOUT, open(client, &config())).await.map_err(|_| "no answer".to_owned())?
+}
+
+/// An error, for people, with what to do about it where that is known.
+fn told(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return "no answer".to_owned();
+    }
+    let remedy = match error.code() {
+        Some("NOAUTH") => ": it wants a password; give it in WEIR_REDIS_PASSWORD",
+        Some("WRONGPASS") => ": see the user of the URL and WEIR_REDIS_PASSWORD",
+        Some("NOPERM") => ": see the list of commands that the authority needs",
+        _ => "",
+    };
+    format!("{error}{remedy}")
 }
