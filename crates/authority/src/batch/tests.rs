@@ -73,7 +73,7 @@ fn each_defect_is_named_with_its_path() {
         // What does not hold together.
         (with("/version", json!(2)), "version", "version 2 is not spoken here; this authority speaks 1"),
         (br#"{"version":9,"new":{}}"#.to_vec(), "version", "version 9 is not spoken here; this authority speaks 1"),
-        (with("/limits", vec![limit; MAX_LIMITS + 1].into()), "limits", "257 are more than 256"),
+        (with("/limits", vec![limit; MAX_LIMITS + 1].into()), "limits", "1025 are more than 1024"),
         (with("/checks", vec![check.clone(); MAX_CHECKS + 1].into()), "checks", "65 are more than 64"),
         (with("/checks", vec![check; 2].into()), "checks[1].id", "8 is the id of an earlier check too"),
         (with("/limits/1/rule", json!("P TENANT")), "limits[1].rule", "a rule's name is 1 to 64 letters, digits, '_' and '-'"),
