@@ -71,8 +71,9 @@ impl Denial {
 ///
 /// `states` stands beside `charges`. Unless [`Verdict::admitted`] is above 0 nothing was spent and the
 /// states need not be written; so no hits at all are a question without consequences. A missing state is a
-/// fresh one.
+/// fresh one. Time ends at 2^53 ms, some 285,000 years from now: a later `now_ms` is that moment.
 pub fn decide(charges: &[Charge], states: &mut [Option<State>], hits: u64, now_ms: u64) -> Verdict {
+    let now_ms = now_ms.min(crate::MAX_EXACT);
     let current: Vec<State> =
         charges.iter().zip(states.iter()).map(|(charge, state)| charge.limit.at(state.clone(), now_ms)).collect();
     let room = |charge: &Charge, state: &State| charge.limit.remaining(state, now_ms) / charge.cost.max(1);
@@ -87,7 +88,7 @@ pub fn decide(charges: &[Charge], states: &mut [Option<State>], hits: u64, now_m
         let counted = if *shadow { admitted.min(room(charge, &state)) } else { admitted };
         let after = limit.spend(state, cost.saturating_mul(counted), now_ms);
         if counted > 0 && !shadow {
-            delay_ms = delay_ms.max(limit.delay_ms(&after, *cost, now_ms));
+            delay_ms = delay_ms.max(limit.delay_ms(&after, *cost));
         }
         quotas.push(Quota {
             remaining: limit.remaining(&after, now_ms),

@@ -45,7 +45,7 @@ impl Window {
     pub fn around(&self, now_ms: u64) -> (u64, u64) {
         match self {
             Self::Every { ms } => {
-                let start_ms = now_ms - now_ms % ms;
+                let start_ms = now_ms - now_ms % (*ms).max(1);
                 (start_ms, start_ms.saturating_add(*ms))
             }
             Self::Month => calendar::month(now_ms),
@@ -111,7 +111,7 @@ impl FixedWindow {
         self.limit.saturating_sub(state.spent)
     }
 
-    /// At least 1 when `cost` is not there, also at the end of time, where windows have no end.
+    /// At least 1 when `cost` is not there, whatever the state says.
     pub(crate) fn wait_ms(&self, state: &State, cost: u64, now_ms: u64) -> u64 {
         if cost <= self.remaining(state) { 0 } else { self.until_end_ms(state, now_ms).max(1) }
     }

@@ -4,8 +4,9 @@
 //! Who finds `depth` units in the queue is denied; so nobody waits longer than `depth − 1` of them take. It
 //! makes input smooth for a backend that breaks at a peak, and pays for it with held requests. The state is the
 //! next free turn, a timestamp as in [`crate::gcra`]: a queue of that depth lets in what a burst of that size does.
+//! With a depth of 1 nothing ever waits: what comes before its turn is denied.
 
-use crate::gcra::{Gcra, State};
+use crate::gcra::{Gcra, Names, State};
 use crate::limit::LimitError;
 
 /// At most `depth` units at a time, which leave one by one.
@@ -20,7 +21,8 @@ impl LeakyQueue {
     /// # Errors
     /// As of [`Gcra::new`].
     pub fn new(depth: u64, leak: u64, period_ms: u64) -> Result<Self, LimitError> {
-        Ok(Self { turns: Gcra::new(depth, leak, period_ms)? })
+        let names = Names { burst: "depth", rate: "leak", period: "leak period", product: "depth × leak period" };
+        Ok(Self { turns: Gcra::named(&names, depth, leak, period_ms)? })
     }
 
     /// How the queue lets in: as GCRA with a burst of its depth.
@@ -29,9 +31,15 @@ impl LeakyQueue {
         &self.turns
     }
 
-    /// In how many milliseconds the turn of the last `cost` units of `state` comes.
+    /// The longest that anybody is made to wait, in milliseconds: until all of a full queue but its last unit has left.
     #[must_use]
-    pub fn delay_ms(&self, state: &State, cost: u64, now_ms: u64) -> u64 {
-        self.turns.until_before_ms(state, cost, now_ms)
+    pub fn longest_delay_ms(&self) -> u64 {
+        let rate = self.turns.rate();
+        (self.turns.burst() - 1).saturating_mul(rate.per_ms()).div_ceil(rate.units())
+    }
+
+    /// In how many milliseconds the turn of the last `cost` units of `state` comes.
+    pub(crate) fn delay_ms(&self, state: &State, cost: u64) -> u64 {
+        self.turns.until_before_ms(state, cost)
     }
 }

@@ -70,7 +70,7 @@ pub enum State {
     SlidingLog(sliding_log::State),
     /// Of a [`TokenBucket`].
     TokenBucket(token_bucket::State),
-    /// Of a [`Gcra`] or a [`LeakyQueue`]: both keep the same timestamp.
+    /// Of a [`Gcra`] or a [`LeakyQueue`]: both keep the same timestamps.
     Tat(gcra::State),
 }
 
@@ -127,8 +127,8 @@ impl Limit {
             (Self::SlidingWindow(window), State::SlidingWindow(state)) => window.remaining(state, now_ms),
             (Self::SlidingLog(log), State::SlidingLog(state)) => log.remaining(state),
             (Self::TokenBucket(bucket), State::TokenBucket(state)) => bucket.remaining(state),
-            (Self::Gcra(gcra), State::Tat(state)) => gcra.remaining(state, now_ms),
-            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().remaining(state, now_ms),
+            (Self::Gcra(gcra), State::Tat(state)) => gcra.remaining(state),
+            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().remaining(state),
             _ => self.capacity(),
         }
     }
@@ -141,8 +141,8 @@ impl Limit {
             (Self::SlidingWindow(_), State::SlidingWindow(state)) => State::SlidingWindow(state.spend(units)),
             (Self::SlidingLog(_), State::SlidingLog(state)) => State::SlidingLog(state.spend(units, now_ms)),
             (Self::TokenBucket(_), State::TokenBucket(state)) => State::TokenBucket(state.spend(units)),
-            (Self::Gcra(gcra), State::Tat(state)) => State::Tat(gcra.spend(state, units, now_ms)),
-            (Self::LeakyQueue(queue), State::Tat(state)) => State::Tat(queue.turns().spend(state, units, now_ms)),
+            (Self::Gcra(gcra), State::Tat(state)) => State::Tat(gcra.spend(state, units)),
+            (Self::LeakyQueue(queue), State::Tat(state)) => State::Tat(queue.turns().spend(state, units)),
             (_, state) => state,
         }
     }
@@ -155,8 +155,8 @@ impl Limit {
             (Self::SlidingWindow(window), State::SlidingWindow(state)) => window.wait_ms(state, cost, now_ms),
             (Self::SlidingLog(log), State::SlidingLog(state)) => log.wait_ms(state, cost, now_ms),
             (Self::TokenBucket(bucket), State::TokenBucket(state)) => bucket.wait_ms(state, cost),
-            (Self::Gcra(gcra), State::Tat(state)) => gcra.wait_ms(state, cost, now_ms),
-            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().wait_ms(state, cost, now_ms),
+            (Self::Gcra(gcra), State::Tat(state)) => gcra.wait_ms(state, cost),
+            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().wait_ms(state, cost),
             _ => 0,
         }
     }
@@ -169,17 +169,17 @@ impl Limit {
             (Self::SlidingWindow(window), State::SlidingWindow(state)) => window.reset_ms(state, now_ms),
             (Self::SlidingLog(log), State::SlidingLog(state)) => log.reset_ms(state, now_ms),
             (Self::TokenBucket(bucket), State::TokenBucket(state)) => bucket.reset_ms(state),
-            (Self::Gcra(gcra), State::Tat(state)) => gcra.reset_ms(state, now_ms),
-            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().reset_ms(state, now_ms),
+            (Self::Gcra(gcra), State::Tat(state)) => gcra.reset_ms(state),
+            (Self::LeakyQueue(queue), State::Tat(state)) => queue.turns().reset_ms(state),
             _ => 0,
         }
     }
 
     /// In how many milliseconds the turn of the last `cost` units of `state` comes; 0 for all that do not delay.
     #[must_use]
-    pub fn delay_ms(&self, state: &State, cost: u64, now_ms: u64) -> u64 {
+    pub fn delay_ms(&self, state: &State, cost: u64) -> u64 {
         match (self, state) {
-            (Self::LeakyQueue(queue), State::Tat(state)) => queue.delay_ms(state, cost, now_ms),
+            (Self::LeakyQueue(queue), State::Tat(state)) => queue.delay_ms(state, cost),
             _ => 0,
         }
     }

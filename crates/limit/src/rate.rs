@@ -15,9 +15,13 @@ impl Rate {
     /// # Errors
     /// A zero, a period outside 1 ms to 366 days, or more units than can be counted exactly.
     pub fn new(units: u64, period_ms: u64) -> Result<Self, LimitError> {
-        let (units, period_ms) = (positive("refill", units)?, period("refill period", period_ms)?);
+        Self::named("refill", "refill period", units, period_ms)
+    }
+
+    pub(crate) fn named(rate: &'static str, per: &'static str, units: u64, period_ms: u64) -> Result<Self, LimitError> {
+        let (units, period_ms) = (positive(rate, units)?, period(per, period_ms)?);
         let divisor = greatest_common_divisor(units, period_ms);
-        Ok(Self { units: countable("refill", Some(units / divisor))?, per_ms: period_ms / divisor })
+        Ok(Self { units: countable(rate, Some(units / divisor))?, per_ms: period_ms / divisor })
     }
 
     /// Units that come back every [`Rate::per_ms`].

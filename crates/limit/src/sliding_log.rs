@@ -67,7 +67,7 @@ impl SlidingLog {
         for (at_ms, units) in state.entries.iter().take_while(|_| over > 0) {
             gone = gone.saturating_add(*units);
             if gone >= over {
-                return self.until_gone_ms(*at_ms, now_ms);
+                return self.until_gone_ms(*at_ms, now_ms).max(1);
             }
         }
         u64::from(over > 0)

@@ -72,24 +72,23 @@ impl SlidingWindow {
     }
 
     pub(crate) fn remaining(&self, state: &State, now_ms: u64) -> u64 {
-        (self.limit * self.window_ms).saturating_sub(self.estimate(state, now_ms)) / self.window_ms
+        self.capacity().saturating_sub(self.estimate(state, now_ms)) / self.window_ms
     }
 
     /// In this window each millisecond lets `previous` go; in the next one, `current`.
     pub(crate) fn wait_ms(&self, state: &State, cost: u64, now_ms: u64) -> u64 {
-        let capacity = self.limit * self.window_ms;
         let cost = cost.saturating_mul(self.window_ms);
-        let over = self.estimate(state, now_ms).saturating_add(cost).saturating_sub(capacity);
+        let over = self.estimate(state, now_ms).saturating_add(cost).saturating_sub(self.capacity());
         if over == 0 {
             return 0;
         }
         let until_end_ms = self.until_end_ms(state, now_ms);
-        if over <= state.previous * until_end_ms.min(self.window_ms) {
+        if over <= state.previous.saturating_mul(until_end_ms.min(self.window_ms)) {
             // Before this window has begun (a clock set back) nothing goes.
-            return until_end_ms.saturating_sub(self.window_ms) + over.div_ceil(state.previous);
+            return until_end_ms.saturating_sub(self.window_ms).saturating_add(over.div_ceil(state.previous.max(1)));
         }
-        let over = (state.current * self.window_ms).saturating_add(cost).saturating_sub(capacity);
-        until_end_ms.max(1) + if over == 0 { 0 } else { over.div_ceil(state.current.max(1)) }
+        let over = state.current.saturating_mul(self.window_ms).saturating_add(cost).saturating_sub(self.capacity());
+        until_end_ms.saturating_add(over.div_ceil(state.current.max(1))).max(1)
     }
 
     pub(crate) fn reset_ms(&self, state: &State, now_ms: u64) -> u64 {
@@ -102,7 +101,13 @@ impl SlidingWindow {
 
     /// The units of the last window's length, times the window's length.
     fn estimate(&self, state: &State, now_ms: u64) -> u64 {
-        state.previous * self.until_end_ms(state, now_ms).min(self.window_ms) + state.current * self.window_ms
+        let until_end_ms = self.until_end_ms(state, now_ms).min(self.window_ms);
+        state.previous.saturating_mul(until_end_ms).saturating_add(state.current.saturating_mul(self.window_ms))
+    }
+
+    /// The limit, in the measure of the estimate.
+    fn capacity(&self) -> u64 {
+        self.limit * self.window_ms
     }
 
     fn until_end_ms(&self, state: &State, now_ms: u64) -> u64 {
