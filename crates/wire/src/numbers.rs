@@ -1,4 +1,14 @@
 //! A limit's numbers as they are sent: plain integers, checked when they become a [`Limit`].
+//!
+//! Amounts are at least 1, times are 1 ms to [`weir_limit::MAX_PERIOD_MS`], and beside that:
+//!
+//! | numbers | bound |
+//! |---|---|
+//! | fixed window, calendar month | limit ≤ 2^53 |
+//! | sliding window | limit × window ≤ 2^51 |
+//! | sliding log | limit ≤ [`weir_limit::sliding_log::MOST_ENTRIES`] |
+//! | token bucket | 1,000 × capacity × period ≤ 2^52, the refill reduced |
+//! | GCRA, leaky queue | burst or depth × period ≤ 2^51, the rate reduced |
 
 use serde::{Deserialize, Serialize};
 use weir_limit::{FixedWindow, Gcra, LeakyQueue, Limit, LimitError, SlidingLog, SlidingWindow, TokenBucket};

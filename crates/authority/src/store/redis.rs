@@ -91,7 +91,7 @@ impl RedisStore {
             };
             let mut not_executed = Vec::new();
             for (index, answer) in pending.into_iter().zip(answers.into_iter().skip(usize::from(reload))) {
-                match script::verdict(answer, checks[index].charges().len()) {
+                match script::verdict(answer, checks[index].charges()) {
                     Ok(verdict) => outcomes[index] = Outcome::Verdict(verdict),
                     Err(Fault::NoScript) => not_executed.push(index),
                     Err(Fault::Failed(failure)) => outcomes[index] = Outcome::Failure(failure),

@@ -8,6 +8,7 @@ mod errors;
 mod fixed_window;
 mod gcra;
 mod hostile;
+mod known_faults;
 mod leaky_queue;
 mod peek;
 #[cfg(not(target_arch = "wasm32"))]

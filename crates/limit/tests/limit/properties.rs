@@ -301,7 +301,7 @@ proptest! {
     /// a little has caught up, so by the slack its retry may be short.
     #[test]
     fn nobody_is_denied_beyond_the_retry_and_the_slack(
-        limits in vec(any_limit(), 2), jumps in jumps()
+        limits in vec(any_limit(), 2), jumps in jumps(),
     ) {
         let mut subject = Subject::new(limits[0]);
         let mut now_ms = START_MS;
@@ -310,7 +310,7 @@ proptest! {
             subject.admits(hits, now_ms);
         }
         subject.limit = limits[1];
-                if let Some(denial) = subject.decide(1, 0, now_ms).denial() {
+        if let Some(denial) = subject.decide(1, 0, now_ms).denial() {
             prop_assert_eq!(subject.admits(1, now_ms + denial.retry_ms + weir_limit::TTL_SLACK_MS), 1);
         }
     }
