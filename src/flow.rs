@@ -202,11 +202,13 @@ fn local_charge(policy: &Policy, charge: &PlannedCharge, numbers: impl Fn(&Polic
         limit: numbers(policy.limit(charge.limit)?),
         cost: charge.cost,
         whole_gateway: charge.tag.is_none(),
+        shadow: charge.shadow,
     })
 }
 
 fn headers(policy: &Policy, flow: &Flow, quotas: &[Quota]) -> QuotaHeaders {
-    let rules = flow.charges.iter().zip(quotas).filter_map(|(charge, quota)| {
+    // A rule that only watches holds nobody to anything.
+    let rules = flow.charges.iter().zip(quotas).filter(|(charge, _)| !charge.shadow).filter_map(|(charge, quota)| {
         let limit = policy.limit(charge.limit)?;
         Some((limit.wire.rule.as_str(), &limit.limit, *quota))
     });

@@ -26,7 +26,7 @@ impl<'a> Denier<'a> {
 
     /// It has nothing left, until it admits again: all that is known of a denial that was not just asked for.
     fn nothing_left(&self) -> QuotaHeaders {
-        let quota = Quota { remaining: 0, reset_ms: self.retry_ms, wait_ms: self.retry_ms };
+        let quota = Quota { remaining: 0, reset_ms: self.retry_ms, wait_ms: self.retry_ms, shadow_denied: 0 };
         QuotaHeaders::new(std::iter::once((self.name, self.limit, quota)))
     }
 }
