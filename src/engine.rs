@@ -5,16 +5,17 @@
 //!                 └──► parked ────────────────────────────┘ (another request asks the same)
 //! ```
 //!
-//! Whoever waits is in exactly one of outbox, parked and ready, and its [`Flow`] is kept by the host's id of
+//! Whoever waits is in exactly one of outbox, parked, held (until a queue's turn) and ready, and its [`Flow`] is kept by the host's id of
 //! its stream. The host resumes or answers at most [`MOST_COMPLETIONS`] streams in one callback: each nests
 //! its own callbacks, and some hundred of them overflow the host's stack. The rest stays in `ready`.
 
 use crate::callout::{Outbox, Outcome, PendingCheck, Undecided, Waiter, batch, outbox::MOST_WAITING};
+use crate::flow::delay::{Held, MOST_HELD};
 use crate::flow::{Flow, Moment, Step};
 use crate::local_buckets::LocalBuckets;
 use crate::negative_cache::NegativeCache;
 use crate::shared::SharedData;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Counter, Telemetry};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -44,6 +45,7 @@ pub struct Engine {
     local_buckets: LocalBuckets,
     outbox: Outbox,
     parked: Vec<Waiter>,
+    held: Vec<Held>,
     ready: VecDeque<(u32, Outcome)>,
     flows: HashMap<u32, Flow>,
     telemetry: Telemetry,
@@ -60,6 +62,7 @@ impl Engine {
             local_buckets: LocalBuckets::default(),
             outbox: Outbox::default(),
             parked: Vec::new(),
+            held: Vec::new(),
             ready: VecDeque::new(),
             flows: HashMap::new(),
             telemetry: Telemetry::default(),
@@ -128,6 +131,7 @@ impl Engine {
             self.ready.push_back((stream, Outcome::Undecided(Undecided::DeadlineExceeded)));
         }
         self.unpark(shared, now_ms);
+        self.release_held(now_ms);
     }
 
     /// The next stream to be completed, with what the host is to do; never [`Step::Wait`].
@@ -136,10 +140,13 @@ impl Engine {
             // Gone meanwhile: nothing to complete.
             let Some(mut flow) = self.flows.remove(&stream) else { continue };
             let step = self.conclude(Moment { stream, shared, now_ms }, &mut flow, outcome);
-            if step == Step::Continue && flow.has_response_work() {
+            let held = step == Step::Wait;
+            if held || (step == Step::Continue && flow.has_response_work()) {
                 self.keep(stream, flow);
             }
-            return Some((stream, step));
+            if !held {
+                return Some((stream, step));
+            }
         }
         None
     }
@@ -186,6 +193,26 @@ impl Engine {
         Ok(())
     }
 
+    /// # Errors
+    /// What was to be held, when no more can be.
+    pub(crate) fn hold_until(&mut self, held: Held) -> Result<(), Held> {
+        if self.held.len() >= MOST_HELD {
+            return Err(held);
+        }
+        self.held.push(held);
+        Ok(())
+    }
+
+    pub(crate) fn take_due(&mut self, now_ms: u64) -> Vec<Held> {
+        let mut due: Vec<Held> = self.held.extract_if(.., |held| held.turn_ms <= now_ms).collect();
+        due.sort_by_key(|held| held.turn_ms);
+        due
+    }
+
+    pub(crate) fn make_one_ready(&mut self, stream: u32, outcome: Outcome) {
+        self.ready.push_back((stream, outcome));
+    }
+
     pub(crate) fn keep(&mut self, stream: u32, flow: Flow) {
         self.flows.insert(stream, flow);
     }
@@ -197,6 +224,11 @@ impl Engine {
     /// What the store said of a check's counters is remembered for those who come next.
     fn learn(&mut self, check: &PendingCheck, verdict: &Verdict, shared: &dyn SharedData, now_ms: u64) {
         for ((charge, quota), (fingerprint, asked)) in check.charges.iter().zip(&verdict.quotas).zip(&check.counters) {
+            if quota.shadow_denied > 0
+                && let Some(limit) = self.policy.limit(charge.limit)
+            {
+                self.telemetry.add(Counter::ShadowDenied(limit.rule), quota.shadow_denied);
+            }
             if quota.wait_ms > 0 {
                 self.negative_cache.deny(shared, *fingerprint, charge.cost, quota.wait_ms, now_ms);
             } else if *asked {

@@ -3,6 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`ask`] | look for a denial, or queue the question |
+//! | [`delay`] | hold what came too early until its turn |
 //! | [`deny`] | what a denied caller is told |
 //! | [`undecided`] | the route's mode: closed, fallback, open |
 //!
@@ -10,6 +11,7 @@
 //! workers share, then the store. A local charge is not given back when the store denies. Whatever comes of it, the request ends in [`Engine::conclude`].
 
 mod ask;
+pub(crate) mod delay;
 mod deny;
 mod undecided;
 
@@ -62,6 +64,8 @@ pub(crate) struct Flow {
     /// In the negative cache, beside `charges`.
     counters: Rc<[u64]>,
     deadline_ms: u64,
+    /// Whether it waited for its turn in a queue.
+    delayed: bool,
     /// What the response is to carry.
     pub(crate) quota_headers: Option<QuotaHeaders>,
     /// The rule that a response with 401 or 403 charges.
@@ -116,11 +120,13 @@ impl Engine {
     pub(crate) fn conclude(&mut self, moment: Moment<'_>, flow: &mut Flow, outcome: Outcome) -> Step {
         let policy = self.policy();
         match outcome {
-            Outcome::Admitted(quotas) => {
+            Outcome::Admitted { quotas, delay_ms: delay_ms @ 1.. } => self.delay(moment, &policy, flow, quotas, delay_ms),
+            Outcome::Admitted { quotas, .. } => {
                 if flow.verified && policy.quota_headers() == When::Always {
                     flow.quota_headers = Some(headers(&policy, flow, &quotas));
                 }
-                self.count(flow.route, None, Disposition::Allowed);
+                let disposition = if flow.delayed { Disposition::Delayed } else { Disposition::Allowed };
+                self.count(flow.route, None, disposition);
                 Step::Continue
             }
             Outcome::Denied(denial) => self.deny(moment, &policy, flow, &denial),
@@ -214,11 +220,13 @@ fn local_charge(policy: &Policy, charge: &PlannedCharge, numbers: impl Fn(&Polic
         limit: numbers(policy.limit(charge.limit)?),
         cost: charge.cost,
         whole_gateway: charge.tag.is_none(),
+        shadow: charge.shadow,
     })
 }
 
 fn headers(policy: &Policy, flow: &Flow, quotas: &[Quota]) -> QuotaHeaders {
-    let rules = flow.charges.iter().zip(quotas).filter_map(|(charge, quota)| {
+    // A rule that only watches holds nobody to anything.
+    let rules = flow.charges.iter().zip(quotas).filter(|(charge, _)| !charge.shadow).filter_map(|(charge, quota)| {
         let limit = policy.limit(charge.limit)?;
         Some((limit.wire.rule.as_str(), &limit.limit, *quota))
     });

@@ -11,7 +11,7 @@
 //! then the request is denied with what it had charged so far lost. A fallback errs on the strict side.
 
 use crate::shared::{Record, SharedData, Table};
-use weir_limit::{Limit, State, fixed_window, token_bucket};
+use weir_limit::{Limit, State, fixed_window, gcra, sliding_window, token_bucket};
 
 const SUBJECT_SLOTS: u32 = 1_024;
 const CAP_SLOTS: u32 = 1_024;
@@ -30,6 +30,8 @@ pub struct LocalCharge {
     pub cost: u64,
     /// Whether it counts the gateway as a whole.
     pub whole_gateway: bool,
+    /// Whether it only watches: charged as far as there is room, and never the reason of a denial.
+    pub shadow: bool,
 }
 
 /// The counter that had no room.
@@ -66,7 +68,7 @@ impl LocalBuckets {
     /// # Errors
     /// The first counter without room.
     pub fn spend(&self, shared: &dyn SharedData, charges: &[LocalCharge], now_ms: u64) -> Result<(), LocalDenial> {
-        for (index, charge) in charges.iter().enumerate() {
+        for (index, charge) in charges.iter().enumerate().filter(|(_, charge)| !charge.shadow) {
             let state = self.table(charge).read(shared, charge.fingerprint).and_then(|record| state_of(&record));
             let wait_ms = charge.limit.wait_ms(&charge.limit.at(state, now_ms), charge.cost, now_ms);
             if wait_ms > 0 {
@@ -74,16 +76,17 @@ impl LocalBuckets {
             }
         }
         for (index, charge) in charges.iter().enumerate() {
-            let LocalCharge { fingerprint, limit, cost, .. } = *charge;
+            let LocalCharge { fingerprint, limit, cost, shadow, .. } = *charge;
             let spent = self.table(charge).update(shared, fingerprint, |record| {
                 let state = limit.at(record.and_then(|record| state_of(&record)), now_ms);
                 match limit.wait_ms(&state, cost, now_ms) {
-                    0 => (Some(record_of(fingerprint, limit.spend(state, cost), now_ms)), 0),
+                    0 => (record_of(fingerprint, &limit.spend(state, cost, now_ms), now_ms), 0),
                     wait_ms => (None, wait_ms),
                 }
             });
             match spent {
                 Ok(0) => {}
+                _ if shadow => {}
                 Ok(wait_ms) => return Err(LocalDenial { charge: index, wait_ms }),
                 Err(_) => return Err(LocalDenial { charge: index, wait_ms: CONTENDED_WAIT_MS }),
             }
@@ -98,21 +101,31 @@ impl LocalBuckets {
 
 const FIXED_WINDOW: u64 = 1;
 const TOKEN_BUCKET: u64 = 2;
+const SLIDING_WINDOW: u64 = 3;
+const ARRIVAL: u64 = 4;
 
-/// The kind shares its word with a bucket's remainder, which is below its refill period and so far below 2^62.
-fn record_of(fingerprint: u64, state: State, now_ms: u64) -> Record {
+/// The kind shares its word with a number that honest states keep far below 2^61. A log does not fit: the policy
+/// gives gateways none, and what is not kept is as if it had not been seen.
+fn record_of(fingerprint: u64, state: &State, now_ms: u64) -> Option<Record> {
+    let tagged = |kind: u64, number: u64| kind | number << 3;
     let words = match state {
         State::FixedWindow(state) => [FIXED_WINDOW, state.start_ms, state.spent],
-        State::TokenBucket(state) => [TOKEN_BUCKET.saturating_add(state.remainder << 2), state.updated_ms, state.spent_mt],
+        State::SlidingWindow(state) => [tagged(SLIDING_WINDOW, state.previous), state.start_ms, state.current],
+        State::TokenBucket(state) => [tagged(TOKEN_BUCKET, state.remainder), state.updated_ms, state.spent_mt],
+        State::Tat(state) => [tagged(ARRIVAL, state.fraction), state.updated_ms, state.tat_ms],
+        State::SlidingLog(_) => return None,
     };
-    Record { fingerprint, stamp: now_ms, words }
+    Some(Record { fingerprint, stamp: now_ms, words })
 }
 
 fn state_of(record: &Record) -> Option<State> {
-    let [kind, time, spent] = record.words;
-    match kind & 3 {
-        FIXED_WINDOW => Some(State::FixedWindow(fixed_window::State { start_ms: time, spent })),
-        TOKEN_BUCKET => Some(State::TokenBucket(token_bucket::State { spent_mt: spent, remainder: kind >> 2, updated_ms: time })),
-        _ => None,
-    }
+    let [word, time, number] = record.words;
+    let tagged = word >> 3;
+    Some(match word & 7 {
+        FIXED_WINDOW => State::FixedWindow(fixed_window::State { start_ms: time, spent: number }),
+        SLIDING_WINDOW => State::SlidingWindow(sliding_window::State { start_ms: time, current: number, previous: tagged }),
+        TOKEN_BUCKET => State::TokenBucket(token_bucket::State { spent_mt: number, remainder: tagged, updated_ms: time }),
+        ARRIVAL => State::Tat(gcra::State { tat_ms: number, fraction: tagged, updated_ms: time }),
+        _ => return None,
+    })
 }

@@ -132,13 +132,13 @@ impl Denied<'_> {
         Reply::new(GrpcStatus::ResourceExhausted, &problem, headers, format!("weir_denied:{}", self.rule))
     }
 
-    /// A token bucket's wait is its caller's own, so the hint is honest. A window ends for everybody at once,
+    /// A bucket's wait is its caller's own, so the hint is honest. A fixed window ends for everybody at once,
     /// so its hints are spread over a tenth of it; and who is not verified cannot tell the boundary at all.
     fn spread_ms(&self) -> u64 {
         match self.limit {
             _ if !self.verified => (self.limit.period_ms() / 2).clamp(1_000, 60_000),
-            Limit::FixedWindow(window) => (window.window_ms() / 10).min(60_000),
-            Limit::TokenBucket(_) => 0,
+            Limit::FixedWindow(_) => (self.limit.period_ms() / 10).min(60_000),
+            _ => 0,
         }
     }
 }

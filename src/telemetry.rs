@@ -13,6 +13,8 @@ use weir_policy::{Placement, Policy, RouteId, RuleId};
 pub enum Disposition {
     /// Admitted by the store, or by local rules where the store has none.
     Allowed,
+    /// Admitted by the store, after its turn in a queue had come.
+    Delayed,
     /// Denied by the store.
     Denied,
     /// Denied because the store had denied it a moment ago.
@@ -39,6 +41,7 @@ impl Disposition {
     fn label(self) -> &'static str {
         match self {
             Self::Allowed => "allowed",
+            Self::Delayed => "delayed",
             Self::Denied => "denied",
             Self::DeniedRemembered => "denied_remembered",
             Self::DeniedLocally => "denied_locally",
@@ -67,6 +70,8 @@ pub enum Counter {
     },
     /// Requests that nobody decided, by reason; each is also among the decisions.
     Undecided(Undecided),
+    /// Admitted requests that a rule which only watches would have denied.
+    ShadowDenied(RuleId),
     /// Callouts that were dispatched.
     Callouts,
     /// Checks sent in them: [`Counter::Hits`] divided by this is what coalescing saves.
@@ -97,6 +102,10 @@ impl Counter {
                 format!("weir.decisions.placement={placement}.route={route}.rule={rule}.outcome={outcome}")
             }
             Self::Undecided(because) => format!("weir.undecided.placement={placement}.reason={}", because.reason()),
+            Self::ShadowDenied(rule) => {
+                let rule = policy.rule(rule).map_or("none", |rule| &rule.name);
+                format!("weir.shadow_denied.placement={placement}.rule={rule}")
+            }
             Self::Callouts => format!("weir.callouts.placement={placement}"),
             Self::Checks => format!("weir.checks.placement={placement}"),
             Self::Hits => format!("weir.hits.placement={placement}"),

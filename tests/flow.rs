@@ -16,5 +16,11 @@ mod fallback;
 mod flood;
 #[path = "flow/identities.rs"]
 mod identities;
+#[path = "flow/local_kinds.rs"]
+mod local_kinds;
+#[path = "flow/queues.rs"]
+mod queues;
 #[path = "flow/routes.rs"]
 mod routes;
+#[path = "flow/watching.rs"]
+mod watching;

@@ -18,7 +18,7 @@ pub fn request(policy: &Policy, checks: &[PendingCheck]) -> Vec<u8> {
                 limits.push(limit.wire.clone());
                 u32::try_from(limits.len()).unwrap_or(u32::MAX).saturating_sub(1)
             });
-            Some(ChargeRef { limit, subject: charge.subject.clone(), cost: charge.cost })
+            Some(ChargeRef { limit, subject: charge.subject.clone(), cost: charge.cost, shadow: charge.shadow })
         });
         let charges = charges.collect();
         let tag = check.charges.first()?.tag.clone()?;

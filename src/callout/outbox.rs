@@ -40,6 +40,8 @@ pub struct PendingCheck {
     pub counters: Vec<(u64, bool)>,
     /// One for each hit, first come first served.
     places: Vec<Place>,
+    /// Whether it is sent as it is: each request of a queue has a turn of its own, and a verdict tells only one.
+    alone: bool,
 }
 
 /// Who stands behind a hit.
@@ -77,7 +79,13 @@ impl PendingCheck {
     /// A check for one waiter, or for nobody.
     #[must_use]
     pub fn new(charges: Rc<[PlannedCharge]>, counters: Vec<(u64, bool)>, waiter: Option<Waiter>) -> Self {
-        Self { charges, counters, places: vec![waiter.map_or(Place::Settled, Place::Waiting)] }
+        Self { charges, counters, places: vec![waiter.map_or(Place::Settled, Place::Waiting)], alone: false }
+    }
+
+    /// Not to be joined with its equals.
+    #[must_use]
+    pub fn alone(self, alone: bool) -> Self {
+        Self { alone, ..self }
     }
 
     /// The counters that others wait for this check to ask about.
@@ -119,7 +127,7 @@ enum Told {
 impl Told {
     fn from_verdict(verdict: &Verdict) -> Self {
         let quotas: Rc<[Quota]> = verdict.quotas.as_slice().into();
-        let first = Outcome::Admitted(Rc::clone(&quotas));
+        let first = Outcome::Admitted { quotas: Rc::clone(&quotas), delay_ms: verdict.delay_ms };
         match Denial::of(verdict.quotas.iter().map(|quota| quota.wait_ms), quotas) {
             None => Self::All(first),
             Some(denial) => Self::Some {
@@ -149,6 +157,10 @@ impl Outbox {
             return Err(Undecided::QueueFull);
         }
         self.waiting = self.waiting.saturating_add(1);
+        if check.alone {
+            self.queue.push_back(check);
+            return Ok(());
+        }
         let fingerprint = fingerprint::check(&check.charges);
         if let Some(equal) = self.joinable(fingerprint, &check.charges) {
             equal.join(check);
@@ -176,7 +188,9 @@ impl Outbox {
             && next.places.len() <= room
             && let Some(mut check) = self.queue.pop_front()
         {
-            self.positions.remove(&fingerprint::check(&check.charges));
+            if !check.alone {
+                self.positions.remove(&fingerprint::check(&check.charges));
+            }
             self.taken = self.taken.saturating_add(1);
             let before = check.places.len();
             check.places.retain(|place| match place {

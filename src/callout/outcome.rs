@@ -6,8 +6,13 @@ use weir_wire::{Failure, Quota};
 /// What came of a request's check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The store admitted it; how each of its rules stands after the batch.
-    Admitted(Rc<[Quota]>),
+    /// The store admitted it.
+    Admitted {
+        /// How each of its rules stands after the batch.
+        quotas: Rc<[Quota]>,
+        /// In how many milliseconds its turn comes.
+        delay_ms: u64,
+    },
     /// The store denied it.
     Denied(Denial),
     /// Nobody decided: the route says what that means.

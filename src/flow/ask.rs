@@ -5,6 +5,8 @@ use crate::callout::{Denial, Outcome, PendingCheck, Waiter};
 use crate::engine::Engine;
 use crate::negative_cache::Standing;
 use std::rc::Rc;
+use weir_limit::Limit;
+use weir_policy::PlannedCharge;
 
 /// What the negative cache knows of a check's counters.
 struct Known {
@@ -19,8 +21,9 @@ impl Engine {
     /// A denial that this VM remembers by itself: a flood ends here, without a host call.
     pub(super) fn recall(&mut self, moment: Moment<'_>, flow: &Flow) -> Option<Denial> {
         let counters = flow.charges.iter().zip(flow.counters.iter());
-        let recalled = |(charge, counter): (&weir_policy::PlannedCharge, &u64)| {
-            self.negative_cache().recalled(*counter, charge.cost, moment.now_ms).unwrap_or(0)
+        let recalled = |(charge, counter): (&PlannedCharge, &u64)| {
+            let enforced = !charge.shadow;
+            enforced.then(|| self.negative_cache().recalled(*counter, charge.cost, moment.now_ms)).flatten().unwrap_or(0)
         };
         Denial::of(counters.map(recalled), Rc::new([]))
     }
@@ -37,17 +40,30 @@ impl Engine {
         }
         let asks = |fingerprint: &u64| known.run_out.iter().any(|(run_out, _)| run_out == fingerprint);
         let counters = flow.counters.iter().map(|fingerprint| (*fingerprint, asks(fingerprint))).collect();
-        let pushed = self.push(PendingCheck::new(Rc::clone(&flow.charges), counters, Some(waiter)));
+        let check = PendingCheck::new(Rc::clone(&flow.charges), counters, Some(waiter)).alone(self.delays(flow));
+        let pushed = self.push(check);
         pushed.err().map(|because| {
             self.unclaim(moment, &known.run_out);
             Outcome::Undecided(because)
         })
     }
 
+    fn delays(&self, flow: &Flow) -> bool {
+        let policy = self.policy();
+        flow.charges
+            .iter()
+            .filter_map(|charge| policy.limit(charge.limit))
+            .any(|limit| matches!(limit.limit, Limit::LeakyQueue(_)))
+    }
+
     fn known(&mut self, moment: Moment<'_>, flow: &Flow) -> Known {
         let mut known = Known { waits_ms: Vec::with_capacity(flow.charges.len()), run_out: Vec::new(), being_asked: false };
         for (charge, fingerprint) in flow.charges.iter().zip(flow.counters.iter()) {
             let mut wait_ms = 0;
+            if charge.shadow {
+                known.waits_ms.push(wait_ms);
+                continue;
+            }
             match self.negative_cache().standing(moment.shared, *fingerprint, charge.cost, moment.now_ms) {
                 Standing::Open => {}
                 Standing::Denied(retry_ms) => wait_ms = retry_ms,

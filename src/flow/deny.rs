@@ -26,7 +26,7 @@ impl<'a> Denier<'a> {
 
     /// What is known of a denial that was not just asked for: a request of one unit had no unit left.
     fn quota_headers(&self, cost: u64) -> QuotaHeaders {
-        let quota = Quota { remaining: 0, reset_ms: self.wait_ms, wait_ms: self.wait_ms };
+        let quota = Quota { remaining: 0, reset_ms: self.wait_ms, wait_ms: self.wait_ms, shadow_denied: 0 };
         let headers = QuotaHeaders::new(std::iter::once((self.name, self.limit, quota)));
         if cost == 1 { headers } else { headers.without_remaining() }
     }

@@ -18,6 +18,11 @@ impl Engine {
     pub(super) fn undecided(&mut self, moment: Moment<'_>, policy: &Policy, flow: &Flow, because: Undecided) -> Step {
         self.telemetry().count(Counter::Undecided(because));
         let Some(route) = flow.route.and_then(|id| policy.route(id)) else { return Step::Continue };
+        // Where all rules only watch there was nothing to decide.
+        if flow.charges.iter().all(|charge| charge.shadow) {
+            self.count(flow.route, None, Disposition::Open);
+            return Step::Continue;
+        }
         match route.unreachable {
             Unreachable::Open => {
                 self.count(flow.route, None, Disposition::Open);
@@ -34,7 +39,7 @@ impl Engine {
     /// This gateway's share of each rule, and the route's cap over all callers.
     fn fall_back(&mut self, moment: Moment<'_>, policy: &Policy, flow: &Flow, route: &Route, cap: Limit) -> Step {
         let fingerprint = fingerprint::cap(&route.name, self.placement());
-        let cap = LocalCharge { fingerprint, limit: cap, cost: route.cost, whole_gateway: true };
+        let cap = LocalCharge { fingerprint, limit: cap, cost: route.cost, whole_gateway: true, shadow: false };
         let shares = flow.charges.iter().filter_map(|charge| local_charge(policy, charge, |limit| limit.share));
         let charges: Vec<LocalCharge> = shares.chain([cap]).collect();
         let Err(LocalDenial { charge, wait_ms }) = self.local_buckets().spend(moment.shared, &charges, moment.now_ms) else {

@@ -255,11 +255,10 @@ impl World {
         let request: DecideRequest = serde_json::from_slice(body).expect("the filter sends what the authority reads");
         let answers = request.checks.iter().map(|check| {
             let limit = |charge: &weir_wire::ChargeRef| &request.limits[charge.limit as usize];
-            let charges: Vec<Charge> =
-                check.charges.iter().map(|charge| Charge { limit: to_limit(limit(charge).numbers), cost: charge.cost }).collect();
+            let charges: Vec<Charge> = check.charges.iter().map(|charge| counted(limit(charge).numbers, charge)).collect();
             let key = |charge| key::store_key(&limit(charge).rule, &check.tag, &charge.subject);
             let keys: Vec<String> = check.charges.iter().map(key).collect();
-            let mut states: Vec<Option<State>> = keys.iter().map(|key| self.store.get(key).copied()).collect();
+            let mut states: Vec<Option<State>> = keys.iter().map(|key| self.store.get(key).cloned()).collect();
             let verdict = weir_limit::decide(&charges, &mut states, check.hits.into(), self.now_ms);
             self.store.extend(keys.into_iter().zip(states).filter_map(|(key, state)| Some((key, state?))));
             weir_wire::Answer { id: check.id, outcome: weir_wire::Outcome::Verdict(verdict.into()) }
@@ -275,8 +274,9 @@ pub fn compiled(policy: &str) -> Policy {
     compile::compile(&yaml::read(policy).expect("a document")).expect("a policy")
 }
 
-fn to_limit(numbers: numbers::Numbers) -> Limit {
-    numbers.try_into().expect("a limit")
+fn counted(numbers: numbers::Numbers, charge: &weir_wire::ChargeRef) -> Charge {
+    let limit: Limit = numbers.try_into().expect("a limit");
+    Charge { limit, cost: charge.cost, shadow: charge.shadow }
 }
 
 /// The reply of a step that is one.

@@ -65,7 +65,7 @@ impl Check {
         self.id
     }
 
-    /// How many equal requests this stands for, at least 1.
+    /// How many equal requests this stands for; none only asks.
     #[must_use]
     pub fn hits(&self) -> u32 {
         self.hits

@@ -13,6 +13,9 @@ pub struct Charge {
     pub limit: Limit,
     /// Units per hit, at least 1.
     pub cost: u64,
+    /// Whether it only watches: it is evaluated and counted, but never denies, and what it holds back is not
+    /// held back from the others.
+    pub shadow: bool,
 }
 
 /// What was decided about `hits` equal requests.
@@ -20,6 +23,8 @@ pub struct Charge {
 pub struct Verdict {
     /// How many of the hits pass.
     pub admitted: u64,
+    /// In how many milliseconds the turn of the last of them comes, under a limit that delays.
+    pub delay_ms: u64,
     /// How each limit stands after that, in the order of the charges.
     pub quotas: Vec<Quota>,
 }
@@ -31,8 +36,10 @@ pub struct Quota {
     pub remaining: u64,
     /// Milliseconds until the whole capacity is there again.
     pub reset_ms: u64,
-    /// Milliseconds until this limit has room for one more hit; 0 when it has now.
+    /// Milliseconds until this limit has room for one more hit; 0 when it has now, and of one that only watches.
     pub wait_ms: u64,
+    /// How many of the admitted hits a limit that only watches would have denied; 0 of all others.
+    pub shadow_denied: u64,
 }
 
 /// Why, and for how long, one more hit does not pass.
@@ -63,28 +70,35 @@ impl Denial {
 /// Decides `hits` equal requests at `now_ms` (milliseconds since the Unix epoch) and spends what was admitted.
 ///
 /// `states` stands beside `charges`. Unless [`Verdict::admitted`] is above 0 nothing was spent and the
-/// states need not be written. A missing state is a fresh one.
+/// states need not be written; so no hits at all are a question without consequences. A missing state is a
+/// fresh one. Time ends at 2^53 ms, some 285,000 years from now: a later `now_ms` is that moment.
 pub fn decide(charges: &[Charge], states: &mut [Option<State>], hits: u64, now_ms: u64) -> Verdict {
-    let current: Vec<State> = charges.iter().zip(states.iter()).map(|(charge, state)| charge.limit.at(*state, now_ms)).collect();
+    let now_ms = now_ms.min(crate::MAX_EXACT);
+    let current: Vec<State> =
+        charges.iter().zip(states.iter()).map(|(charge, state)| charge.limit.at(state.clone(), now_ms)).collect();
+    let room = |charge: &Charge, state: &State| charge.limit.remaining(state, now_ms) / charge.cost.max(1);
 
-    let admitted = charges
-        .iter()
-        .zip(&current)
-        .map(|(charge, state)| charge.limit.remaining(state) / charge.cost.max(1))
-        .fold(hits, u64::min);
+    let enforced = charges.iter().zip(&current).filter(|(charge, _)| !charge.shadow);
+    let admitted = enforced.map(|(charge, state)| room(charge, state)).fold(hits, u64::min);
 
+    let mut delay_ms = 0;
     let mut quotas = Vec::with_capacity(charges.len());
     for ((charge, state), slot) in charges.iter().zip(current).zip(states.iter_mut()) {
-        let Charge { limit, cost } = charge;
-        let after = limit.spend(state, cost.saturating_mul(admitted));
+        let Charge { limit, cost, shadow } = charge;
+        let counted = if *shadow { admitted.min(room(charge, &state)) } else { admitted };
+        let after = limit.spend(state, cost.saturating_mul(counted), now_ms);
+        if counted > 0 && !shadow {
+            delay_ms = delay_ms.max(limit.delay_ms(&after, *cost));
+        }
         quotas.push(Quota {
-            remaining: limit.remaining(&after),
+            remaining: limit.remaining(&after, now_ms),
             reset_ms: limit.reset_ms(&after, now_ms),
-            wait_ms: limit.wait_ms(&after, *cost, now_ms),
+            wait_ms: if *shadow { 0 } else { limit.wait_ms(&after, *cost, now_ms) },
+            shadow_denied: admitted - counted,
         });
-        if admitted > 0 {
+        if counted > 0 {
             *slot = Some(after);
         }
     }
-    Verdict { admitted, quotas }
+    Verdict { admitted, delay_ms, quotas }
 }

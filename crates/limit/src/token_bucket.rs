@@ -12,7 +12,8 @@
 //! a fraction whose denominator is the reduced refill period. So nothing drifts, over any horizon.
 
 use crate::MAX_EXACT;
-use crate::limit::{LimitError, period, positive};
+use crate::limit::{LimitError, countable, positive};
+use crate::rate::Rate;
 
 const MILLI: u64 = 1_000;
 
@@ -43,15 +44,12 @@ impl TokenBucket {
     /// A zero, a period outside 1 ms to 366 days, or numbers whose products go beyond 2^53.
     pub fn new(capacity: u64, refill: u64, period_ms: u64) -> Result<Self, LimitError> {
         let capacity = positive("capacity", capacity)?;
-        let refill = positive("refill", refill)?;
-        let period_ms = period("refill period", period_ms)?;
-
-        let refill_mt = refill.checked_mul(MILLI).ok_or(LimitError::TooLarge { what: "refill" })?;
-        let divisor = greatest_common_divisor(refill_mt, period_ms);
+        let refill_mt = positive("refill", refill)?.checked_mul(MILLI).ok_or(LimitError::TooLarge { what: "refill" })?;
+        let refill = Rate::new(refill_mt, period_ms)?;
         let bucket = Self {
             capacity_mt: countable("capacity", capacity.checked_mul(MILLI))?,
-            refill_mt: countable("refill", Some(refill_mt / divisor))?,
-            per_ms: period_ms / divisor,
+            refill_mt: refill.units(),
+            per_ms: refill.per_ms(),
         };
         // The largest product of the arithmetic below: all that can be spent, times the denominator, plus one step.
         let product = bucket.capacity_mt.checked_mul(bucket.per_ms);
@@ -136,17 +134,4 @@ impl State {
     pub(crate) fn spend(self, tokens: u64) -> Self {
         Self { spent_mt: self.spent_mt.saturating_add(tokens.saturating_mul(MILLI)), ..self }
     }
-}
-
-/// A number whose sums with its like a double holds exactly.
-fn countable(what: &'static str, number: Option<u64>) -> Result<u64, LimitError> {
-    number.filter(|number| *number <= MAX_EXACT / 2).ok_or(LimitError::TooLarge { what })
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
 }

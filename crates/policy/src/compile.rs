@@ -168,9 +168,27 @@ fn compile_rules(errors: &mut Errors, document: &Document, limit_by_plan: Vec<Ve
             }
             _ => {}
         }
-        Rule { name: name.into(), subject: rule.subject, scope: rule.scope, limit_by_plan }
+        let enforce_percent = enforce_percent(errors, name, rule);
+        Rule { name: name.into(), subject: rule.subject, scope: rule.scope, enforce_percent, limit_by_plan }
     };
     document.rules.iter().zip(limit_by_plan).map(compile_rule).collect()
+}
+
+fn enforce_percent(errors: &mut Errors, name: &str, rule: &document::Rule) -> u8 {
+    let Some(percent) = rule.enforce_percent else { return if rule.shadow { 0 } else { 100 } };
+    let path = format!("rules.{name}.enforce_percent");
+    if rule.shadow {
+        errors.add(path.as_str(), "says what `shadow` says already: a rule that only watches denies for 0; keep one of the two");
+    } else if rule.subject == document::Subject::Gateway {
+        errors.add(path.as_str(), "is for callers, and a gateway counts them as one; use `shadow` or remove it");
+    }
+    match u8::try_from(percent) {
+        Ok(percent @ 0..=100) => percent,
+        _ => {
+            errors.add(path, format_args!("{percent} must be between 0 and 100"));
+            100
+        }
+    }
 }
 
 fn compile_tenants(errors: &mut Errors, document: &Document) -> HashMap<String, usize> {

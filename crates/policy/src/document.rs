@@ -4,9 +4,11 @@
 //! [`crate::compile`]. Unknown fields are refused everywhere, so that a typo is never "no limit".
 
 pub mod duration;
+pub mod limit;
 pub mod named;
 
 pub use duration::Duration;
+pub use limit::Limit;
 pub use named::Named;
 
 use serde::{Deserialize, Serialize};
@@ -138,6 +140,12 @@ pub struct Rule {
     /// Who keeps the count.
     #[serde(default)]
     pub scope: Scope,
+    /// Whether it only watches: it is evaluated and counted, and denies nobody.
+    #[serde(default)]
+    pub shadow: bool,
+    /// For how many of a hundred callers it denies, 100 when absent; for the others it only watches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforce_percent: Option<u64>,
 }
 
 /// Whom a rule counts.
@@ -163,38 +171,6 @@ pub enum Scope {
     Store,
     /// Each gateway its own, without asking the store: N gateways admit up to N times the limit.
     Local,
-}
-
-/// An algorithm with its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// At most `limit` units in each window aligned to the Unix epoch.
-    FixedWindow(FixedWindow),
-    /// Bursts up to `capacity`, then `refill` every `per`.
-    TokenBucket(TokenBucket),
-}
-
-/// At most `limit` units in each window aligned to the Unix epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FixedWindow {
-    /// Units in a window.
-    pub limit: u64,
-    /// The window's length.
-    pub window: Duration,
-}
-
-/// Bursts up to `capacity`, then `refill` every `per`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenBucket {
-    /// Tokens in a full bucket.
-    pub capacity: u64,
-    /// Tokens that come back in each `per`.
-    pub refill: u64,
-    /// The refill's period.
-    pub per: Duration,
 }
 
 /// Which rules a request is held to.

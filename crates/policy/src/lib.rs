@@ -7,12 +7,14 @@
 //! | [`policy`] | the compiled form: names are indices, numbers are [`weir_limit::Limit`]s |
 //! | [`identity`] | who is calling, as far as it was verified |
 //! | [`matcher`] | which route a request takes when the proxy's configuration does not say |
+//! | [`enforcement`] | for whom a rule denies, and for whom it only watches |
 //! | [`resolve`] | route + identity → the [`Plan`]: which counters are charged, and how much |
 //!
 //! No I/O and no clock. The filter and the tests resolve with this same code.
 
 pub mod compile;
 pub mod document;
+pub mod enforcement;
 pub mod error;
 pub mod identity;
 pub mod matcher;

@@ -66,6 +66,8 @@ pub struct Rule {
     pub subject: SubjectKind,
     /// Who keeps the count.
     pub scope: Scope,
+    /// For how many of a hundred callers it denies; 0 for a rule that only watches.
+    pub enforce_percent: u8,
     /// The limit of each plan, and last that of everybody else.
     pub(crate) limit_by_plan: Vec<LimitId>,
 }

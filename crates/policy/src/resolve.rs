@@ -1,5 +1,6 @@
 //! Route + caller → which counters are charged, and how much.
 
+use crate::enforcement::is_enforced;
 use crate::identity::{Anonymous, Caller, Identity};
 use crate::policy::{AnonymousMode, LimitId, Placement, Policy, Route, RouteId, Rule, RuleId, Scope, SubjectKind};
 use weir_wire::{Principal, Subject, Tag};
@@ -40,6 +41,8 @@ pub struct PlannedCharge {
     pub subject: Subject,
     /// Units.
     pub cost: u64,
+    /// Whether the rule only watches this caller; see [`crate::enforcement`].
+    pub shadow: bool,
 }
 
 impl Policy {
@@ -65,8 +68,11 @@ impl Policy {
     /// The charge of a failed authentication: one unit of `rule` for the caller's address.
     #[must_use]
     pub fn resolve_failure(&self, rule: RuleId, caller_address: &str) -> Option<PlannedCharge> {
-        let limit = *self.rule(rule)?.limit_by_plan.last()?;
-        Some(PlannedCharge { limit, tag: Some(Tag::Ip(caller_address.into())), subject: Subject::Whole, cost: 1 })
+        let rule = self.rule(rule)?;
+        let limit = *rule.limit_by_plan.last()?;
+        let (tag, subject) = (Some(Tag::Ip(caller_address.into())), Subject::Whole);
+        let shadow = rule.watches(tag.as_ref(), &subject);
+        Some(PlannedCharge { limit, tag, subject, cost: 1, shadow })
     }
 
     fn resolve_anonymous(&self, route: &Route, caller: &Caller, because: Anonymous) -> Resolution {
@@ -90,7 +96,9 @@ impl Policy {
                 tag => (Some(tag), Subject::Principal(principal(&caller.identity)?.clone())),
             },
         };
-        Ok(PlannedCharge { limit: self.limit_of(rule, tag.as_ref()), tag, subject, cost: route.cost })
+        let limit = self.limit_of(rule, tag.as_ref());
+        let shadow = rule.watches(tag.as_ref(), &subject);
+        Ok(PlannedCharge { limit, tag, subject, cost: route.cost, shadow })
     }
 
     fn limit_of(&self, rule: &Rule, tag: Option<&Tag>) -> LimitId {
@@ -99,6 +107,12 @@ impl Policy {
             _ => None,
         };
         plan.and_then(|plan| rule.limit_by_plan.get(plan)).or(rule.limit_by_plan.last()).copied().unwrap_or(LimitId(usize::MAX))
+    }
+}
+
+impl Rule {
+    fn watches(&self, tag: Option<&Tag>, subject: &Subject) -> bool {
+        !is_enforced(self.enforce_percent, &self.name, tag, subject)
     }
 }
 

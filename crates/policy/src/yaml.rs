@@ -24,6 +24,7 @@ pub fn read(text: &str) -> Result<Document, PolicyErrors> {
         let place = place.filter(|place| place != ".").unwrap_or_else(|| "document".into());
         let message = match &error {
             Error::Eof { .. } => "is empty or ends too early".into(),
+            Error::InvalidScalar { ty: "boolean", .. } => "must be true or false".into(),
             Error::InvalidScalar { ty: "u64", .. } => "must be a whole number, at least 0 and below 2^64".into(),
             Error::Unexpected { expected: "mapping start", .. } => "must be a mapping, such as `name: value`".into(),
             Error::Unexpected { expected: "sequence start", .. } => "must be a list, such as `[a, b]`".into(),

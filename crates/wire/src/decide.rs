@@ -46,7 +46,7 @@ pub struct RuleLimit {
 pub struct Check {
     /// Unique within the batch; the answer carries it.
     pub id: u32,
-    /// How many equal requests this stands for: 1 to [`crate::MAX_HITS`].
+    /// How many equal requests this stands for, at most [`crate::MAX_HITS`]; 0 asks how things stand and charges nothing.
     pub hits: u32,
     /// What all its buckets have in common.
     pub tag: Tag,
@@ -65,6 +65,9 @@ pub struct ChargeRef {
     pub subject: Subject,
     /// Units per hit: at least 1, at most the limit's capacity.
     pub cost: u64,
+    /// Whether the rule only watches; see [`weir_limit::Charge::shadow`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shadow: bool,
 }
 
 /// The answers to a batch, in any order.
@@ -103,6 +106,9 @@ pub enum Outcome {
 pub struct Verdict {
     /// How many of the hits pass; the first ones.
     pub admitted: u32,
+    /// In how many milliseconds the turn of the last of them comes; absent when it is now.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay_ms: u64,
     /// How each charge stands after that, in their order.
     pub quotas: Vec<Quota>,
 }
@@ -118,6 +124,13 @@ pub struct Quota {
     /// Milliseconds until there is room for one more hit; absent when there is now.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub wait_ms: u64,
+    /// How many of the admitted hits a rule that only watches would have denied; absent when none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shadow_denied: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -148,10 +161,16 @@ impl From<weir_limit::Verdict> for Verdict {
     fn from(verdict: weir_limit::Verdict) -> Self {
         Self {
             admitted: u32::try_from(verdict.admitted).unwrap_or(u32::MAX),
+            delay_ms: verdict.delay_ms,
             quotas: verdict
                 .quotas
                 .into_iter()
-                .map(|quota| Quota { remaining: quota.remaining, reset_ms: quota.reset_ms, wait_ms: quota.wait_ms })
+                .map(|quota| Quota {
+                    remaining: quota.remaining,
+                    reset_ms: quota.reset_ms,
+                    wait_ms: quota.wait_ms,
+                    shadow_denied: quota.shadow_denied,
+                })
                 .collect(),
         }
     }

@@ -40,7 +40,7 @@ pub const MAX_CHARGES: usize = 16;
 /// The most limits that a batch may list: as many as its checks could have charges.
 pub const MAX_LIMITS: usize = MAX_CHECKS * MAX_CHARGES;
 
-/// The most equal requests that one check may stand for.
+/// The most equal requests that one check may stand for; it may also stand for none and only ask.
 pub const MAX_HITS: u32 = 64;
 
 /// The longest part of a subject, in bytes.

@@ -37,6 +37,20 @@ fn a_check_has_its_keys_beside_its_charges() {
 }
 
 #[test]
+fn a_check_without_hits_is_a_question() {
+    let batch = DecideBatch::from_json(&with("/checks/1/hits", json!(0))).unwrap();
+    assert_eq!(batch.checks()[1].hits(), 0);
+}
+
+#[test]
+fn a_charge_says_whether_its_rule_only_watches() {
+    let mut watching = good();
+    watching["checks"][0]["charges"][1]["shadow"] = json!(true);
+    let batch = DecideBatch::from_json(watching.to_string().as_bytes()).unwrap();
+    assert_eq!(batch.checks()[0].charges().iter().map(|charge| charge.shadow).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
 fn an_empty_batch_is_a_batch() {
     assert!(DecideBatch::from_json(br#"{"version":1,"limits":[],"checks":[]}"#).unwrap().checks().is_empty());
 }
@@ -61,9 +75,9 @@ fn each_defect_is_named_with_its_path() {
             "invalid value: integer `-1`, expected u32 at line 1 column 43",
         ),
         (
-            br#"{"version":1,"limits":[{"rule":"R","numbers":{"gcra":{}}}]}"#.to_vec(),
+            br#"{"version":1,"limits":[{"rule":"R","numbers":{"gcrb":{}}}]}"#.to_vec(),
             "limits[0].numbers",
-            "unknown variant `gcra`, expected `fixed_window` or `token_bucket` at line 1 column 52",
+            "unknown variant `gcrb`, expected one of `fixed_window`, `calendar_month`, `sliding_window`, `sliding_log`, `gcra`, `leaky_queue`, `token_bucket` at line 1 column 52",
         ),
         (
             br#"{"version":1,"limits":[],"checks":[{"id":1,"tag":{"who":"x"}}]}"#.to_vec(),
@@ -83,8 +97,7 @@ fn each_defect_is_named_with_its_path() {
             "limits[1].numbers",
             "window of 0 ms is not between 1 ms and 366 days",
         ),
-        (with("/checks/1/hits", json!(0)), "checks[1].hits", "0 is not between 1 and 64"),
-        (with("/checks/1/hits", json!(65)), "checks[1].hits", "65 is not between 1 and 64"),
+        (with("/checks/1/hits", json!(65)), "checks[1].hits", "65 is not between 0 and 64"),
         (with("/checks/0/tag/tenant", json!("")), "checks[0].tag.tenant", "0 bytes are not between 1 and 256"),
         (with("/checks/0/tag/tenant", json!(long)), "checks[0].tag.tenant", "257 bytes are not between 1 and 256"),
         (with("/checks/0/tag/tenant", json!("a\r\nb")), "checks[0].tag.tenant", "control characters are refused"),
@@ -116,6 +129,11 @@ fn each_defect_is_named_with_its_path() {
             with("/checks/0/charges/1/cost", json!(4_503_599_627_370_497_u64)),
             "checks[0].charges[1].cost",
             "4503599627370497 times 2 hits is beyond 2^53",
+        ),
+        (
+            with("/limits/0/numbers", json!({"sliding_log": {"limit": 10_001, "window_ms": 1_000}})),
+            "limits[0].numbers",
+            "limit of 10001 is more than a log keeps (10000); use a sliding_window",
         ),
         (
             with("/checks/0/charges", vec![charge; 2].into()),

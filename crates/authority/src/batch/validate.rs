@@ -44,8 +44,8 @@ fn rule(index: usize, RuleLimit { rule, numbers }: RuleLimit) -> Result<Rule, Mi
 
 fn check(index: usize, check: weir_wire::Check, rules: &[Rule]) -> Result<Check, Mistake> {
     let at = |field: &str| format!("checks[{index}].{field}");
-    if !(1..=MAX_HITS).contains(&check.hits) {
-        return Err(Mistake::new(at("hits"), format!("{} is not between 1 and {MAX_HITS}", check.hits)));
+    if check.hits > MAX_HITS {
+        return Err(Mistake::new(at("hits"), format!("{} is not between 0 and {MAX_HITS}", check.hits)));
     }
     tag(&check.tag, &at("tag"))?;
     if check.charges.is_empty() {
@@ -63,7 +63,7 @@ fn check(index: usize, check: weir_wire::Check, rules: &[Rule]) -> Result<Check,
             return Err(Mistake::new(path(), format!("two charges share a counter: rule {} of one subject", rule.name)));
         }
         keys.push(key);
-        charges.push(Charge { limit: rule.limit, cost: charge.cost });
+        charges.push(Charge { limit: rule.limit, cost: charge.cost, shadow: charge.shadow });
     }
     Ok(Check { id: check.id, hits: check.hits, tag: check.tag, keys, charges })
 }

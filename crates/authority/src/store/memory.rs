@@ -1,7 +1,7 @@
 //! Counts in this process: the default for one node, and the measure that the script is held to.
 //!
 //! Counters are sharded by the check's tag, so a check takes one lock and is all-or-nothing under it.
-//! Memory is bounded: at `max_subjects` counters, expired ones make room, and when none has expired the
+//! Memory is bounded, as a counter is (the largest is a sliding log): at `max_subjects` counters, expired ones make room, and when none has expired the
 //! answer is [`Failure::Full`]. A denial needs no room, because it writes nothing.
 
 mod shard;
@@ -73,15 +73,16 @@ impl MemoryStore {
         self.room.give_back(shard.sweep(now_ms, SWEEP_PER_CHECK));
 
         let mut states: Vec<Option<State>> = check.keys().iter().map(|key| shard.get(key)).collect();
-        let new = states.iter().filter(|state| state.is_none()).count();
+        let known = states.iter().flatten().count();
         let verdict = weir_limit::decide(check.charges(), &mut states, u64::from(check.hits()), now_ms);
         if verdict.admitted > 0 {
-            if !self.room.take(new) {
+            if !self.room.take(states.iter().flatten().count() - known) {
                 return Outcome::Failure(Failure::Full);
             }
             for ((key, charge), state) in check.keys().iter().zip(check.charges()).zip(states) {
                 if let Some(state) = state {
-                    shard.set(key, state, now_ms.saturating_add(charge.limit.ttl_ms(&state, now_ms)));
+                    let ttl_ms = charge.limit.ttl_ms(&state, now_ms);
+                    shard.set(key, state, now_ms.saturating_add(ttl_ms));
                 }
             }
         }

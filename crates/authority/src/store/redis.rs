@@ -193,7 +193,7 @@ impl RedisStore {
                 outcomes[check.index] = Outcome::Failure(Failure::Unknown);
                 continue;
             };
-            let again = match script::verdict(answer, batch.checks()[check.index].charges().len()) {
+            let again = match script::verdict(answer, batch.checks()[check.index].charges()) {
                 Ok(verdict) => {
                     outcomes[check.index] = Outcome::Verdict(verdict);
                     continue;

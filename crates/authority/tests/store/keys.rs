@@ -1,19 +1,21 @@
 //! What is left in Redis.
 
-use crate::build::{bucket, user, verdict, whole, window};
+use crate::build::{bucket, log, numbered, one_of_each, rule, user, verdict, watched, whole, window};
 use crate::place::{Witness, ready};
 use weir_testkit::Redis;
+use weir_wire::Numbers;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_key_has_a_ttl_from_its_first_write() {
     let redis = Redis::start().unwrap();
     let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
     for (name, cost) in [("one", 1), ("many", 7)] {
-        verdict(store.decide(&user("atlas", name, bucket("B", 10), cost)).await.remove(0));
-        verdict(store.decide(&user("atlas", name, window("W", 10), cost)).await.remove(0));
+        for limit in numbered(one_of_each("R", 10)) {
+            verdict(store.decide(&user("atlas", name, limit, cost)).await.remove(0));
+        }
     }
     let keys: Vec<String> = witness.ask("KEYS *");
-    assert_eq!(keys.len(), 4);
+    assert_eq!(keys.len(), 2 * 7);
     for key in keys {
         assert!(witness.ask::<i64>(&format!("PTTL {key}")) > 0, "{key}");
     }
@@ -37,7 +39,7 @@ async fn no_foreign_value_bans_anybody() {
     let redis = Redis::start().unwrap();
     let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
     let key = "w:{t:atlas}:R";
-    let far_future = 99_999_999_999_999_u64;
+    let (far_future, nines) = (99_999_999_999_999_u64, "9".repeat(400));
     let seeds = [
         format!("LPUSH {key} 1"),
         format!("SADD {key} 1"),
@@ -49,10 +51,24 @@ async fn no_foreign_value_bans_anybody() {
         redis_set(key, "tb 99999 0 5"),
         redis_set(key, "tb 1e9 0 5"),
         redis_set(key, &format!("tb 99999 0 {far_future}")),
-        redis_set(key, &format!("tb {} 0 5", "9".repeat(400))),
+        redis_set(key, &format!("tb {nines} 0 5")),
         redis_set(key, "tb 1 2"),
+        redis_set(key, "sw 5 99999 99999"),
+        redis_set(key, &format!("sw {far_future} 99999 99999")),
+        redis_set(key, "sw 1 2"),
+        redis_set(key, "tat 5 0 5"),
+        redis_set(key, &format!("tat {far_future} 0 5")),
+        redis_set(key, &format!("tat {far_future} 0 {far_future}")),
+        redis_set(key, &format!("tat {nines} {nines} {nines}")),
+        redis_set(key, "sl"),
+        redis_set(key, "sl 0"),
+        redis_set(key, "sl 0 5:99"),
+        redis_set(key, "sl 0 5:9 nonsense"),
+        redis_set(key, &format!("sl 0 {far_future}:99")),
+        redis_set(key, &format!("sl {nines} {nines}:{nines}")),
+        redis_set(key, &format!("sl 0 5:x {}:99", "9".repeat(30))),
     ];
-    for limit in [bucket("R", 10), window("R", 10)] {
+    for limit in one_of_each("R", 10) {
         for seed in &seeds {
             witness.ask::<redis::Value>("FLUSHDB");
             seeded(&mut witness, seed);
@@ -61,6 +77,63 @@ async fn no_foreign_value_bans_anybody() {
             assert!(witness.ask::<i64>(&format!("PTTL {key}")) > 0, "{seed}");
         }
     }
+}
+
+/// Damage in the middle of a log costs what it hides, not the decision.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_log_is_still_decided() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let now_ms = |witness: &mut Witness| -> u64 { witness.ask::<(u64, u64)>("TIME").0 * 1_000 };
+    let at_ms = now_ms(&mut witness) - 1_000;
+    for value in [
+        format!("sl 0 5:x {at_ms}:3"),
+        format!("sl 0 5:1 x:y {at_ms}:3"),
+        format!("sl 9 5:9 {at_ms}:3"),
+        format!("sl 0 {at_ms}:3 {at_ms}:2 {at_ms}:1"),
+    ] {
+        for (limit, hits) in [(10, 0), (10, 4), (1, 1), (2, 9)] {
+            seeded(&mut witness, &redis_set("w:{t:atlas}:R", &value));
+            let limit = rule("R", Numbers::SlidingLog { limit, window_ms: 60_000 });
+            verdict(store.decide(&whole("atlas", &[limit], hits)).await.remove(0));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_leaves_no_key() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let limits = numbered(one_of_each("R", 10));
+    assert_eq!(verdict(store.decide(&whole("atlas", &limits, 0)).await.remove(0)).quotas.len(), 7);
+    assert_eq!(witness.ask::<i64>("DBSIZE"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hit_does_not_put_off_the_end_of_a_window() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let limits = [window("W", 99), rule("M", Numbers::CalendarMonth { limit: 99 })];
+    let mut before = i64::MAX;
+    for _ in 0..3 {
+        verdict(store.decide(&whole("atlas", &limits, 1)).await.remove(0));
+        let ttl_ms: i64 = witness.ask("PTTL w:{t:atlas}:W");
+        assert!(witness.ask::<i64>("PTTL w:{t:atlas}:M") > 0);
+        // Up to the rounding of two clocks that are read one after the other.
+        assert!((1..=before.saturating_add(5)).contains(&ttl_ms), "{ttl_ms} after {before}");
+        before = ttl_ms;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_watches_keeps_its_count_to_its_limit() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    for _ in 0..9 {
+        verdict(store.decide(&watched("atlas", &[log("L", 3)], 1)).await.remove(0));
+    }
+    let log: String = witness.ask("GET w:{t:atlas}:L");
+    assert!(log.split(' ').count() <= 2 + 3 && log.ends_with(":3"), "{log}");
 }
 
 /// A value with spaces, which [`Witness::ask`] would take apart.

@@ -74,12 +74,26 @@ fn a_clock_set_back_inside_the_window_counts_on() {
 }
 
 #[test]
-fn a_clock_set_back_across_the_boundary_forgets_one_window() {
+fn a_clock_that_swings_at_a_boundary_grants_nothing_twice() {
+    timeline(
+        p_anon(),
+        "now_ms  cost  hits | admitted  remaining  retry_ms
+         10_000     1    18 |       18          2         0
+          9_999     1     1 |        1          1         0
+         10_001     1     1 |        1          0     9_999
+          9_000     1     1 |        0          0    11_000
+         19_999     1     1 |        0          0         1
+         20_000     1     1 |        1         19         0",
+    );
+}
+
+#[test]
+fn a_clock_set_back_by_more_than_a_second_forgets_one_window() {
     timeline(
         p_anon(),
         "now_ms  cost  hits | admitted  remaining  retry_ms
          10_000     1    20 |       20          0    10_000
-          9_999     1    21 |       20          0         1",
+          8_999     1    21 |       20          0     1_001",
     );
 }
 

@@ -93,7 +93,7 @@ fn denied_until_exactly_the_retry_and_admitted_at_it() {
             let mut subject = Subject::new(bucket(capacity, refill, period_ms));
             let start_ms = 1_700_000_000_123;
             assert_eq!(subject.admits(capacity, start_ms), capacity);
-            let empty = subject.state;
+            let empty = subject.state.clone();
 
             let retry_ms = subject.decide(cost, 1, start_ms).denial().expect("an empty bucket denies").retry_ms;
             let exact_ms = (cost * period_ms).div_ceil(refill);
@@ -197,7 +197,7 @@ fn another_rate_takes_over_what_was_spent() {
     assert_eq!(subject.admits(10, 0), 10);
     // At 3.5 s half a token is back; from then on there are 10 a second.
     assert_eq!(subject.admits(0, 3_500), 0);
-    subject.state = Some(subject.limit.at(subject.state, 3_500));
+    subject.state = Some(subject.limit.at(subject.state.take(), 3_500));
     subject.limit = bucket(10, 10, SECOND);
     subject.plays("3_500 1 1 | 0 0 50\n 3_550 1 1 | 1 0 100");
 }

@@ -1,10 +1,16 @@
 //! The numbers: each rule's own, and those that plans give it.
 
+mod numbers;
+
 use super::Errors;
 use crate::document::{self, Document};
-use crate::policy::{LimitId, PolicyLimit, RuleId};
-use weir_limit::{Limit, LimitError, MAX_PERIOD_MS};
+use crate::policy::{LimitId, PolicyLimit, RuleId, Scope};
+use numbers::{numbers, share};
+use weir_limit::{Limit, LimitError};
 use weir_wire::{Numbers, RuleLimit};
+
+/// The longest that a queue may hold a request, in milliseconds.
+const MAX_QUEUE_MS: u64 = 10_000;
 
 /// All limits, and for each rule the limit of each plan with, last, that of everybody else.
 pub(super) fn compile(errors: &mut Errors, document: &Document) -> (Vec<PolicyLimit>, Vec<Vec<LimitId>>) {
@@ -40,9 +46,38 @@ pub(super) fn compile(errors: &mut Errors, document: &Document) -> (Vec<PolicyLi
     (limits, limit_by_plan)
 }
 
-/// A cap, or any other limit that belongs to no rule.
+/// The cap of a fallback, which a gateway counts by itself.
 pub(super) fn compile_cap(errors: &mut Errors, path: &str, written: &document::Limit) -> Option<Limit> {
-    numbers(written).try_into().map_err(|error: LimitError| errors.add(path, error)).ok()
+    check_countable_by_a_gateway(errors, path, written);
+    checked(errors, path, written)
+}
+
+fn checked(errors: &mut Errors, path: &str, written: &document::Limit) -> Option<Limit> {
+    let limit =
+        numbers(written).try_into().map_err(|error: LimitError| errors.add(path, in_the_words_of(written, error))).ok()?;
+    if let Limit::LeakyQueue(queue) = limit
+        && queue.longest_delay_ms() > MAX_QUEUE_MS
+    {
+        let (longest_ms, most) = (queue.longest_delay_ms(), MAX_QUEUE_MS / 1_000);
+        errors.add(path, format_args!("the last of a full queue would be held for {longest_ms} ms, and {most}s is the most; lower the depth or raise the leak"));
+        return None;
+    }
+    Some(limit)
+}
+
+/// A leaky bucket is counted as a token bucket, but nobody wrote `refill`.
+fn in_the_words_of(written: &document::Limit, error: LimitError) -> String {
+    let message = error.to_string();
+    if matches!(written, document::Limit::LeakyBucket(_)) { message.replace("refill", "leak") } else { message }
+}
+
+/// A gateway keeps three numbers for a counter, and holds nobody back by itself.
+fn check_countable_by_a_gateway(errors: &mut Errors, path: &str, written: &document::Limit) {
+    match written {
+        document::Limit::SlidingLog(_) => errors.add(path, "a gateway keeps no log; use a sliding_window"),
+        document::Limit::LeakyQueue(_) => errors.add(path, "a gateway keeps no queue of its own; use a leaky_bucket"),
+        _ => {}
+    }
 }
 
 fn compile_limit(
@@ -52,11 +87,15 @@ fn compile_limit(
     rule: RuleId,
     written: &document::Limit,
 ) -> Option<PolicyLimit> {
-    let limit = compile_cap(errors, path, written)?;
+    let (name, scope) = document.rules.get(rule.0).map(|(name, rule)| (name.to_owned(), rule.scope)).unwrap_or_default();
+    if scope == Scope::Local {
+        check_countable_by_a_gateway(errors, path, written);
+    }
+    let limit = checked(errors, path, written)?;
     let share: Limit = share(written, document.defaults.gateways.max(1))
         .try_into()
         .map_err(|error| {
-            let gateways = document.defaults.gateways;
+            let (gateways, error) = (document.defaults.gateways, in_the_words_of(written, error));
             errors.add(
                 path,
                 format_args!(
@@ -65,39 +104,11 @@ fn compile_limit(
             );
         })
         .ok()?;
-    let name = document.rules.get(rule.0).map(|(name, _)| name.to_owned()).unwrap_or_default();
     Some(PolicyLimit { rule, wire: RuleLimit { rule: name, numbers: numbers(written) }, limit, share })
 }
 
 fn has_plans(subject: document::Subject) -> bool {
     matches!(subject, document::Subject::Tenant | document::Subject::Principal)
-}
-
-fn numbers(written: &document::Limit) -> Numbers {
-    match written {
-        document::Limit::FixedWindow(window) => Numbers::FixedWindow { limit: window.limit, window_ms: window.window.as_ms() },
-        document::Limit::TokenBucket(bucket) => {
-            Numbers::TokenBucket { capacity: bucket.capacity, refill: bucket.refill, period_ms: bucket.per.as_ms() }
-        }
-    }
-}
-
-/// The limit divided by the gateways: what is spent by all of them together stays within it. At least one
-/// unit each, or the fallback would admit nobody; so with more gateways than units the bound is one each.
-fn share(written: &document::Limit, gateways: u64) -> Numbers {
-    match numbers(written) {
-        Numbers::FixedWindow { limit, window_ms } => Numbers::FixedWindow { limit: (limit / gateways).max(1), window_ms },
-        Numbers::TokenBucket { capacity, refill, period_ms } => {
-            let stretched_ms = period_ms.saturating_mul(gateways);
-            // Exactly, by a smaller refill or a longer period; rounded down where no period is that long.
-            let (refill, period_ms) = if refill % gateways == 0 || (stretched_ms > MAX_PERIOD_MS && refill > gateways) {
-                (refill / gateways, period_ms)
-            } else {
-                (refill, stretched_ms)
-            };
-            Numbers::TokenBucket { capacity: (capacity / gateways).max(1), refill, period_ms }
-        }
-    }
 }
 
 fn placeholder(rule: RuleId) -> PolicyLimit {

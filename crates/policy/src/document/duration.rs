@@ -24,7 +24,7 @@ impl Duration {
         self.ms
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at_checked(digits)?;
         let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;

@@ -4,7 +4,9 @@ mod bounds;
 #[cfg(not(target_arch = "wasm32"))]
 mod corpus;
 mod durations;
+mod enforcement;
 mod identity;
+mod limits;
 mod matcher;
 mod northstar;
 mod plain;

@@ -1,8 +1,8 @@
 //! Plans in plain words, so that a test reads like the policy it checks.
 
 use weir_policy::{Anonymous, Caller, Identity, Placement, PlannedCharge, Policy, Resolution};
+use weir_wire::Principal;
 use weir_wire::key::store_key;
-use weir_wire::{Numbers, Principal};
 
 pub(crate) const NORTHSTAR: &str = include_str!("../../../../policies/northstar.yaml");
 
@@ -26,7 +26,7 @@ pub(crate) fn anonymous() -> Caller {
 }
 
 /// What the route of that name means for a caller, one line for each charge or the refusal:
-/// `<key>: <cost> of <capacity>`, with `local` before what the gateway counts itself.
+/// `<key>: <cost> of <capacity>`, with `watched` behind a rule that only watches, and with `local` before what the gateway counts itself.
 #[track_caller]
 pub(crate) fn resolved(policy: &Policy, route: &str, placement: Placement, caller: &Caller) -> Vec<String> {
     let route = policy.route_named(route).expect("a route of that name");
@@ -45,11 +45,10 @@ pub(crate) fn charged(policy: &Policy, charge: &PlannedCharge) -> String {
     let limit = policy.limit(charge.limit).expect("a limit of this policy");
     let rule = &policy.rule(limit.rule).expect("a rule of this policy").name;
     assert_eq!(*rule, limit.wire.rule, "the wire names the rule");
-    let capacity = match limit.wire.numbers {
-        Numbers::FixedWindow { limit, .. } => limit,
-        Numbers::TokenBucket { capacity, .. } => capacity,
-    };
-    assert_eq!(capacity, limit.limit.capacity(), "the wire carries the numbers");
+    let counted = weir_limit::Limit::try_from(limit.wire.numbers).expect("numbers of a limit");
+    assert_eq!(counted, limit.limit, "the wire carries the numbers");
+    let capacity = counted.capacity();
     let key = charge.tag.as_ref().map_or_else(|| format!("gateway:{rule}"), |tag| store_key(rule, tag, &charge.subject));
-    format!("{key}: {} of {capacity}", charge.cost)
+    let watched = if charge.shadow { " watched" } else { "" };
+    format!("{key}: {} of {capacity}{watched}", charge.cost)
 }

@@ -32,7 +32,7 @@ fn request() -> DecideRequest {
             id: 7,
             hits: 1,
             tag: Tag::Tenant("atlas".into()),
-            charges: vec![ChargeRef { limit: 0, subject, cost: 1 }],
+            charges: vec![ChargeRef { limit: 0, subject, cost: 1, shadow: false }],
         }],
     }
 }
@@ -42,7 +42,11 @@ fn response(outcome: Outcome) -> DecideResponse {
 }
 
 fn verdict(wait_ms: u64) -> Outcome {
-    Outcome::Verdict(Verdict { admitted: 1, quotas: vec![Quota { remaining: 19, reset_ms: 500, wait_ms }] })
+    Outcome::Verdict(Verdict { admitted: 1, delay_ms: 0, quotas: vec![quota(wait_ms)] })
+}
+
+fn quota(wait_ms: u64) -> Quota {
+    Quota { remaining: 19, reset_ms: 500, wait_ms, shadow_denied: 0 }
 }
 
 #[track_caller]
@@ -78,20 +82,56 @@ fn every_tag_subject_and_algorithm_has_its_spelling() {
     is_spelled(&Tag::Tenant("atlas".into()), json!({"tenant": "atlas"}));
     is_spelled(&Tag::Ip("192.0.2.7".into()), json!({"ip": "192.0.2.7"}));
     is_spelled(&Tag::Principal(Principal::Mtls("spiffe://m".into())), json!({"principal": {"mtls": "spiffe://m"}}));
-    is_spelled(
-        &Numbers::FixedWindow { limit: 20, window_ms: 10_000 },
-        json!({"fixed_window": {"limit": 20, "window_ms": 10_000}}),
-    );
-    is_spelled(&ChargeRef { limit: 3, subject: Subject::Whole, cost: 2 }, json!({"limit": 3, "cost": 2}));
+    let window = json!({"limit": 20, "window_ms": 10_000});
+    for (numbers, json) in [
+        (Numbers::FixedWindow { limit: 20, window_ms: 10_000 }, json!({"fixed_window": window})),
+        (Numbers::CalendarMonth { limit: 20 }, json!({"calendar_month": {"limit": 20}})),
+        (Numbers::SlidingWindow { limit: 20, window_ms: 10_000 }, json!({"sliding_window": window})),
+        (Numbers::SlidingLog { limit: 20, window_ms: 10_000 }, json!({"sliding_log": window})),
+        (
+            Numbers::TokenBucket { capacity: 20, refill: 2, period_ms: 1_000 },
+            json!({"token_bucket": {"capacity": 20, "refill": 2, "period_ms": 1_000}}),
+        ),
+        (
+            Numbers::Gcra { burst: 20, refill: 2, period_ms: 1_000 },
+            json!({"gcra": {"burst": 20, "refill": 2, "period_ms": 1_000}}),
+        ),
+        (
+            Numbers::LeakyQueue { depth: 20, leak: 2, period_ms: 1_000 },
+            json!({"leaky_queue": {"depth": 20, "leak": 2, "period_ms": 1_000}}),
+        ),
+    ] {
+        is_spelled(&numbers, json);
+    }
+    let charge = ChargeRef { limit: 3, subject: Subject::Whole, cost: 2, shadow: false };
+    is_spelled(&charge, json!({"limit": 3, "cost": 2}));
+    is_spelled(&ChargeRef { shadow: true, ..charge }, json!({"limit": 3, "cost": 2, "shadow": true}));
     let written_out = serde_json::from_value::<ChargeRef>(json!({"limit": 3, "subject": "whole", "cost": 2}));
     assert!(written_out.unwrap().subject.is_whole());
+}
+
+#[test]
+fn a_delay_and_what_a_watching_rule_would_have_denied_are_said_only_when_there_are_any() {
+    let quota = Quota { shadow_denied: 2, ..quota(0) };
+    is_spelled(
+        &Verdict { admitted: 3, delay_ms: 1_500, quotas: vec![quota] },
+        json!({"admitted": 3, "delay_ms": 1_500, "quotas": [{"remaining": 19, "reset_ms": 500, "shadow_denied": 2}]}),
+    );
+}
+
+#[test]
+fn no_hits_are_a_question() {
+    let mut message = serde_json::to_value(request()).unwrap();
+    message["checks"][0]["hits"] = json!(0);
+    assert_eq!(serde_json::from_value::<DecideRequest>(message).unwrap().checks[0].hits, 0);
 }
 
 #[test]
 fn the_largest_numbers_survive() {
     let outcome = Outcome::Verdict(Verdict {
         admitted: u32::MAX,
-        quotas: vec![Quota { remaining: u64::MAX, reset_ms: u64::MAX, wait_ms: u64::MAX }],
+        delay_ms: u64::MAX,
+        quotas: vec![Quota { remaining: u64::MAX, reset_ms: u64::MAX, wait_ms: u64::MAX, shadow_denied: u64::MAX }],
     });
     let text = serde_json::to_string(&response(outcome.clone())).unwrap();
     assert_eq!(serde_json::from_str::<DecideResponse>(&text).unwrap(), response(outcome));
@@ -152,11 +192,11 @@ fn numbers_out_of_range_are_refused_and_never_wrapped() {
 
 #[test]
 fn a_verdict_of_the_counting_crosses_over_unchanged() {
-    let quota = |wait_ms| weir_limit::Quota { remaining: 3, reset_ms: 900, wait_ms };
-    let counted = weir_limit::Verdict { admitted: 2, quotas: vec![quota(0), quota(40), quota(700)] };
+    let quota = |wait_ms| weir_limit::Quota { remaining: 3, reset_ms: 900, wait_ms, shadow_denied: 1 };
+    let counted = weir_limit::Verdict { admitted: 2, delay_ms: 70, quotas: vec![quota(0), quota(40), quota(700)] };
     let sent = Verdict::from(counted.clone());
-    assert_eq!(sent.admitted, 2);
-    assert_eq!(sent.quotas[1], Quota { remaining: 3, reset_ms: 900, wait_ms: 40 });
+    assert_eq!((sent.admitted, sent.delay_ms), (2, 70));
+    assert_eq!(sent.quotas[1], Quota { remaining: 3, reset_ms: 900, wait_ms: 40, shadow_denied: 1 });
     assert_eq!(sent.denial(), Some(weir_limit::Denial { charge: 1, retry_ms: 700 }));
     assert_eq!(sent.denial(), counted.denial());
 }

@@ -25,7 +25,7 @@ struct Counter {
 impl Shard {
     /// An expired state says the same as none, so it may be returned; see [`weir_limit::Limit::ttl_ms`].
     pub(super) fn get(&self, key: &str) -> Option<State> {
-        self.counters.get(key).map(|counter| counter.state)
+        self.counters.get(key).map(|counter| counter.state.clone())
     }
 
     pub(super) fn set(&mut self, key: &str, state: State, expires_ms: u64) {

@@ -30,7 +30,7 @@ impl Fixture {
     }
 
     fn decide(&self, numbers: Numbers, tenant: &str, hits: u32) -> Outcome {
-        let charge = ChargeRef { limit: 0, subject: Subject::Whole, cost: 1 };
+        let charge = ChargeRef { limit: 0, subject: Subject::Whole, cost: 1, shadow: false };
         let check = Check { id: 0, hits, tag: Tag::Tenant(tenant.to_owned()), charges: vec![charge] };
         let limits = vec![RuleLimit { rule: "R".to_owned(), numbers }];
         let batch = DecideBatch::try_from(DecideRequest { version: VERSION, limits, checks: vec![check] }).unwrap();
