@@ -91,10 +91,10 @@ impl Engine {
     }
 
     /// A batch is under way; `token` is the host's name for it.
-    pub fn batch_sent(&mut self, token: u32, checks: Vec<PendingCheck>, now_ms: u64) {
+    pub fn batch_sent(&mut self, token: u32, checks: Vec<PendingCheck>) {
         let hits = checks.iter().map(|check| u64::from(check.hits())).fold(0, u64::saturating_add);
         self.telemetry.batch_sent(u64::try_from(checks.len()).unwrap_or(u64::MAX), hits);
-        self.outbox.sent(token, checks, now_ms);
+        self.outbox.sent(token, checks);
     }
 
     /// The host would not send a batch.
@@ -108,7 +108,7 @@ impl Engine {
 
     /// A callout has ended.
     pub fn answered(&mut self, token: u32, answer: &Answer, shared: &dyn SharedData, now_ms: u64) {
-        let Some((checks, sent_ms)) = self.outbox.take_answered(token) else { return };
+        let Some(checks) = self.outbox.take_answered(token) else { return };
         let verdicts = match answer {
             Answer::Body(body) => batch::verdicts(body, &checks),
             Answer::Refused => vec![Err(Undecided::BatchRefused); checks.len()],
@@ -116,8 +116,7 @@ impl Engine {
         };
         for (check, verdict) in checks.into_iter().zip(verdicts) {
             match &verdict {
-                // The store spoke after the batch was sent: counted from then, no denial lasts longer than its own.
-                Ok(verdict) => self.learn(&check, verdict, shared, sent_ms),
+                Ok(verdict) => self.learn(&check, verdict, shared, now_ms),
                 Err(_) => give_up(&mut self.negative_cache, &check, shared),
             }
             self.make_ready(check, &verdict);

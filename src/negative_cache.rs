@@ -1,10 +1,14 @@
 //! Recent denials: what the store has denied a moment ago is denied here, without asking it again.
 //!
 //! A flood of one key costs the store one call each [`MOST_DENIED_MS`] (or each wait, where that is shorter),
-//! however many workers there are. That takes two things. A denial is remembered for `min(wait, 250 ms)`, never longer, in a table of this VM
-//! over a fixed table that the workers share (512 slots × 8 records × 40 bytes = 160 KiB). And when it
-//! has run out, one request *claims* the question; the others, of all workers, are parked until
+//! however many workers there are. That takes two things. A denial is remembered for `min(wait, 250 ms)`, never
+//! longer, in a table of this VM over a fixed table that the workers share (512 slots × 8 records × 40 bytes =
+//! 160 KiB). And when it has run out, one request *claims* the question; the others, of all workers, are parked until
 //! its answer is known, so they are neither denied beyond the bound nor asked about.
+//!
+//! A wait is counted from when the answer came, as the caller's `Retry-After` is: so a denial may outlast the
+//! store's own by the answer's travel time. Counted from the question, the next one would come too early, and
+//! a flood would cost a call more for each of its waits.
 //!
 //! A denial is of a cost: who could not pay 10 may well pay 1. Keys carry the policy's version, so
 //! a new policy is not bound by the denials of the old one. A record that had to give way to

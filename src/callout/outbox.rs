@@ -60,7 +60,6 @@ enum Place {
 struct UnderWay {
     token: u32,
     checks: Vec<PendingCheck>,
-    sent_ms: u64,
 }
 
 /// The checks of one plugin in one worker.
@@ -209,17 +208,17 @@ impl Outbox {
         checks
     }
 
-    /// Keeps a batch that was sent under `token` at `sent_ms`.
-    pub fn sent(&mut self, token: u32, checks: Vec<PendingCheck>, sent_ms: u64) {
-        self.under_way.push(UnderWay { token, checks, sent_ms });
+    /// Keeps a batch that was sent under `token`.
+    pub fn sent(&mut self, token: u32, checks: Vec<PendingCheck>) {
+        self.under_way.push(UnderWay { token, checks });
     }
 
-    /// The checks of a batch that was answered, and when it was sent.
-    pub fn take_answered(&mut self, token: u32) -> Option<(Vec<PendingCheck>, u64)> {
+    /// The checks of a batch that was answered.
+    pub fn take_answered(&mut self, token: u32) -> Option<Vec<PendingCheck>> {
         let place = self.under_way.iter().position(|batch| batch.token == token)?;
-        let UnderWay { checks, sent_ms, .. } = self.under_way.swap_remove(place);
+        let checks = self.under_way.swap_remove(place).checks;
         self.finish(&checks);
-        Some((checks, sent_ms))
+        Some(checks)
     }
 
     /// Takes note that the waiters of `checks`, which [`Outbox::take_batch`] gave, wait no longer.

@@ -146,7 +146,7 @@ impl Plugin {
             let Some((body, checks)) = batch else { return };
             let timeout = Duration::from_millis(self.engine.borrow().policy().deadline_ms());
             match self.authority.dispatch(&body, timeout) {
-                Some(token) => self.engine.borrow_mut().batch_sent(token, checks, now_ms()),
+                Some(token) => self.engine.borrow_mut().batch_sent(token, checks),
                 None => self.engine.borrow_mut().batch_not_sent(checks, &HostData),
             }
         }

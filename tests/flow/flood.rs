@@ -181,24 +181,6 @@ fn a_clock_set_back_leaves_no_question_open_for_ever() {
 }
 
 #[test]
-fn a_denial_is_counted_from_when_it_was_asked_for() {
-    let mut world = World::quota(1);
-    (0..19).for_each(|_| drop(world.send(&catalog())));
-    world.authority = crate::world::Authority::Silent;
-    world.begin(0, &catalog());
-    world.turn(0);
-    world.now_ms += 90;
-    world.answer_late();
-    world.completed(0);
-    let calls = world.calls.len();
-    world.authority = crate::world::Authority::Up;
-    // 250 ms after it was sent, although only 160 ms after the answer.
-    world.now_ms += 160;
-    world.send(&catalog());
-    assert_eq!(world.calls.len(), calls + 1);
-}
-
-#[test]
 fn shared_data_full_of_rubbish_denies_nobody_and_panics_nowhere() {
     let mut rubbish = 0x9E37_79B9_7F4A_7C15_u64;
     for size in [0, 1, 7, 8, 39, 40, 41, 320, 4_096] {

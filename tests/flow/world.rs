@@ -205,7 +205,7 @@ impl World {
                 self.workers[worker].batch_not_sent(checks, &self.data);
                 continue;
             }
-            self.workers[worker].batch_sent(token, checks, self.now_ms);
+            self.workers[worker].batch_sent(token, checks);
             let answer = match self.authority.clone() {
                 Authority::Up => self.decide(&body),
                 Authority::Says(answer) => answer,
