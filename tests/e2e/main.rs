@@ -59,6 +59,7 @@ mod metrics;
 mod outage;
 mod patience;
 mod policy;
+mod queues;
 mod routes;
 mod routing;
 mod subjects;
