@@ -1,12 +1,15 @@
 //! Users, passwords, databases.
 
-use crate::build::{bucket, verdict, whole};
+use crate::build::{bucket, log, verdict, whole};
 use crate::place::{PATIENCE, UNAVAILABLE, Witness, decide_until, is_verdict, ready_at, until, until_told};
 use weir_authority::Store;
 use weir_testkit::Redis;
 
 /// The commands that the authority needs.
 pub(crate) const COMMANDS: [&str; 7] = ["+evalsha", "+script|load", "+time", "+mget", "+set", "+role", "+info"];
+
+/// Those that rules with a sliding log need beside them: a log is a list.
+const LOG_COMMANDS: [&str; 7] = ["+llen", "+lindex", "+ltrim", "+lset", "+rpush", "+del", "+pexpire"];
 
 /// Those that it needs of a cluster beside them.
 pub(crate) const CLUSTER_COMMANDS: [&str; 3] = ["+cluster|info", "+cluster|slots", "+asking"];
@@ -16,6 +19,7 @@ fn the_documentation_lists_the_same() {
     let page = include_str!("../../../../docs/operations.md").replace('\'', "");
     assert!(page.contains(&format!("~w:* {}\n", COMMANDS.join(" "))));
     assert!(page.contains(&CLUSTER_COMMANDS.join(" ")));
+    assert!(page.contains(&LOG_COMMANDS.join(" ")));
 }
 
 fn allow(redis: &Redis, password: &str, commands: &[&str]) {
@@ -36,6 +40,18 @@ async fn a_user_who_may_only_what_is_needed_decides() {
     verdict(store.decide(&batch).await.remove(0));
     redis.ask(&["SCRIPT", "FLUSH"]).unwrap();
     verdict(store.decide(&batch).await.remove(0));
+    assert_eq!(redis.ask(&["ACL", "LOG"]).unwrap(), "", "nothing was refused");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_may_only_what_a_log_needs_counts_by_one() {
+    let redis = Redis::start().unwrap();
+    allow(&redis, ">secret", &[&COMMANDS[..], &LOG_COMMANDS].concat());
+    let store = ready_at(&url(&redis, "weir:secret")).await;
+    let batch = whole("atlas", &[log("L", 10)], 1);
+    for _ in 0..3 {
+        verdict(store.decide(&batch).await.remove(0));
+    }
     assert_eq!(redis.ask(&["ACL", "LOG"]).unwrap(), "", "nothing was refused");
 }
 

@@ -60,13 +60,11 @@ async fn no_foreign_value_bans_anybody() {
         redis_set(key, &format!("tat {far_future} 0 5")),
         redis_set(key, &format!("tat {far_future} 0 {far_future}")),
         redis_set(key, &format!("tat {nines} {nines} {nines}")),
-        redis_set(key, "sl"),
-        redis_set(key, "sl 0"),
-        redis_set(key, "sl 0 5:99"),
-        redis_set(key, "sl 0 5:9 nonsense"),
-        redis_set(key, &format!("sl 0 {far_future}:99")),
-        redis_set(key, &format!("sl {nines} {nines}:{nines}")),
-        redis_set(key, &format!("sl 0 5:x {}:99", "9".repeat(30))),
+        pushed(key, &["5 99 99"]),
+        pushed(key, &["5 99"]),
+        pushed(key, &["nonsense", "5 9 9"]),
+        pushed(key, &[&format!("{far_future} 99 99")]),
+        pushed(key, &[&format!("{nines} {nines} {nines}")]),
     ];
     for limit in one_of_each("R", 10) {
         for seed in &seeds {
@@ -79,25 +77,46 @@ async fn no_foreign_value_bans_anybody() {
     }
 }
 
-/// Damage in the middle of a log costs what it hides, not the decision.
+/// Damage in a log costs what it hides, not the decision, and not the next ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_log_is_still_decided() {
+async fn a_damaged_log_is_still_decided_and_starts_clean() {
     let redis = Redis::start().unwrap();
     let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
-    let now_ms = |witness: &mut Witness| -> u64 { witness.ask::<(u64, u64)>("TIME").0 * 1_000 };
-    let at_ms = now_ms(&mut witness) - 1_000;
-    for value in [
-        format!("sl 0 5:x {at_ms}:3"),
-        format!("sl 0 5:1 x:y {at_ms}:3"),
-        format!("sl 9 5:9 {at_ms}:3"),
-        format!("sl 0 {at_ms}:3 {at_ms}:2 {at_ms}:1"),
+    let at_ms = witness.ask::<(u64, u64)>("TIME").0 * 1_000 - 1_000;
+    let (before, now) = (|sum: u64| format!("5 1 {sum}"), |sum: u64| format!("{at_ms} 1 {sum}"));
+    for entries in [
+        vec![now(1), "x y z".into(), now(3)],
+        vec![before(1), "x".into(), now(3)],
+        vec![before(9), now(3), now(2)],
+        vec![now(3), now(2), now(1)],
+        vec![before(1), now(2), "x".into()],
+        vec![format!("{at_ms} 9 3")],
     ] {
         for (limit, hits) in [(10, 0), (10, 4), (1, 1), (2, 9)] {
-            seeded(&mut witness, &redis_set("w:{t:atlas}:R", &value));
+            witness.ask::<i64>("DEL w:{t:atlas}:R");
+            seeded(&mut witness, &pushed("w:{t:atlas}:R", &entries.iter().map(String::as_str).collect::<Vec<_>>()));
             let limit = rule("R", Numbers::SlidingLog { limit, window_ms: 60_000 });
-            verdict(store.decide(&whole("atlas", &[limit], hits)).await.remove(0));
+            for _ in 0..3 {
+                verdict(store.decide(&whole("atlas", std::slice::from_ref(&limit), hits)).await.remove(0));
+            }
         }
     }
+}
+
+/// Halving and all: a long log takes no longer to read than a short one, and what has left it goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_left_a_log_is_trimmed_by_the_next_admission() {
+    let redis = Redis::start().unwrap();
+    let (store, mut witness) = (ready(&redis).await, Witness::of(&redis));
+    let at_ms = witness.ask::<(u64, u64)>("TIME").0 * 1_000;
+    let gone = (1..=900_u64).map(|nth| format!("{nth} 1 {nth}"));
+    let live = (901..=950).map(|nth| format!("{at_ms} 1 {nth}"));
+    let entries: Vec<String> = gone.chain(live).collect();
+    seeded(&mut witness, &pushed("w:{t:atlas}:L", &entries.iter().map(String::as_str).collect::<Vec<_>>()));
+    let verdict = verdict(store.decide(&whole("atlas", &[log("L", 60)], 1)).await.remove(0));
+    assert_eq!((verdict.admitted, verdict.quotas[0].remaining), (1, 9));
+    assert_eq!(witness.ask::<i64>("LLEN w:{t:atlas}:L"), 51);
+    assert!(witness.ask::<i64>("PTTL w:{t:atlas}:L") > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,13 +151,19 @@ async fn a_rule_that_watches_keeps_its_count_to_its_limit() {
     for _ in 0..9 {
         verdict(store.decide(&watched("atlas", &[log("L", 3)], 1)).await.remove(0));
     }
-    let log: String = witness.ask("GET w:{t:atlas}:L");
-    assert!(log.split(' ').count() <= 2 + 3 && log.ends_with(":3"), "{log}");
+    let log: Vec<String> = witness.ask("LRANGE w:{t:atlas}:L 0 -1");
+    assert!(log.len() <= 3 && log.last().unwrap().ends_with(" 3"), "{log:?}");
 }
 
 /// A value with spaces, which [`Witness::ask`] would take apart.
 fn redis_set(key: &str, value: &str) -> String {
     format!("SET {key} {}", value.replace(' ', "_"))
+}
+
+/// The same for the entries of a list.
+fn pushed(key: &str, entries: &[&str]) -> String {
+    let entries: Vec<String> = entries.iter().map(|entry| entry.replace(' ', "_")).collect();
+    format!("RPUSH {key} {}", entries.join(" "))
 }
 
 fn seeded(witness: &mut Witness, seed: &str) {

@@ -1,6 +1,6 @@
 //! A Redis that is not there, goes away, hangs, forgets or refuses.
 
-use crate::build::{bucket, verdict, whole, window};
+use crate::build::{bucket, log, verdict, whole, window};
 use crate::load::{Load, Tally};
 use crate::place::{PATIENCE, UNAVAILABLE, Witness, decide_until, is_verdict, ready, until};
 use std::process::Command;
@@ -116,6 +116,8 @@ async fn a_redis_without_memory_charges_nothing() {
     let batch = whole("atlas", &[bucket("R", 10), window("W", 10)], 1);
     witness.ask::<()>("CONFIG SET maxmemory 1");
     assert_eq!(store.decide(&batch).await, [UNAVAILABLE]);
+    // A log is written by more than one command.
+    assert_eq!(store.decide(&whole("atlas", &[log("L", 10), window("W", 10)], 1)).await, [UNAVAILABLE]);
     assert_eq!(witness.ask::<i64>("DBSIZE"), 0);
     witness.ask::<()>("CONFIG SET maxmemory 0");
     assert_eq!(verdict(store.decide(&batch).await.remove(0)).quotas[0].remaining, 9);

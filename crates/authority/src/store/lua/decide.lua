@@ -22,10 +22,10 @@
 --
 -- Values   'fw <start_ms> <spent>'                        fw and mo
 --          'sw <start_ms> <current> <previous>'
---          'sl <gone> <at_ms>:<sum> <at_ms>:<sum> …'      oldest first; the sums of units run on, and what is up to
---                                                         <gone> has left the window
 --          'tb <spent_mt> <remainder> <updated_ms>'
 --          'tat <tat_ms> <fraction> <updated_ms>'         gc and lq
+--          a list of '<at_ms> <units> <sum>'              sl: an entry for each moment, oldest first; <sum> is of all
+--                                                         entries so far, also of those that are gone
 -- Anything else, of another algorithm or another type, counts as nothing spent. Every write carries its
 -- TTL, so no key can outlive its meaning. A denial writes nothing.
 --
@@ -33,9 +33,10 @@
 -- the authority refuses numbers whose products would go beyond 2^53. (a - a % b) / b is the whole quotient.
 --
 -- Each algorithm is two functions, where n1 to n3 are its numbers in ARGV:
---   at(value, n1, n2, n3)                         units that are left, and what is left of the stored value: x, y, z
---   after(x, y, z, units, cost, n1, n2, n3)       remaining, reset_ms and wait_ms when `units` more are spent, what to
+--   at(value, n1, n2, n3, key)                    units that are left, and what is left of the stored value: x, y, z
+--   after(x, y, z, units, cost, n1, n2, n3, key)  remaining, reset_ms and wait_ms when `units` more are spent, what to
 --                                                 store if any are, and when the turn of the last `cost` of them comes
+-- A log is no value, so it is read and written by its two functions themselves.
 --
 -- Redis runs nothing else meanwhile, so this is written for few calls and few tables.
 
@@ -56,7 +57,7 @@ local function holds(start_ms, by_the_clock_ms)
 end
 
 -- x, y: the window's start, and what was spent in it. The last argument is for months.
-local function window_at(value, limit, window_ms, _, start_ms)
+local function window_at(value, limit, window_ms, _, _, start_ms)
   start_ms = start_ms or now_ms - now_ms % window_ms
   local start, spent = match(value, '^fw (%d+) (%d+)$')
   if start and spent + 0 <= MAX_EXACT and holds(start + 0, start_ms) then
@@ -65,7 +66,7 @@ local function window_at(value, limit, window_ms, _, start_ms)
   return limit, start_ms, 0
 end
 
-local function window_after(start_ms, spent, _, units, cost, limit, window_ms, _, end_ms)
+local function window_after(start_ms, spent, _, units, cost, limit, window_ms, _, _, end_ms)
   spent = spent + units
   local remaining = max(limit - spent, 0)
   local until_end_ms = (end_ms or start_ms - start_ms % window_ms + window_ms) - now_ms
@@ -121,8 +122,6 @@ end
 
 -- Made when a check needs one: a function that is never called still takes Redis its time to make.
 local function others()
-  local sub = string.sub
-
   local function quotient(a, b)
     return (a - a % b) / b
   end
@@ -152,12 +151,12 @@ local function others()
   end
 
   local function month_at(value, limit)
-    return window_at(value, limit, nil, nil, (month(now_ms)))
+    return window_at(value, limit, nil, nil, nil, (month(now_ms)))
   end
 
   local function month_after(start_ms, spent, _, units, cost, limit)
     local _, end_ms = month(start_ms)
-    return window_after(start_ms, spent, nil, units, cost, limit, nil, nil, end_ms)
+    return window_after(start_ms, spent, nil, units, cost, limit, nil, nil, nil, end_ms)
   end
 
   -- Sliding window counter --------------------------------------------------------------------------------------
@@ -208,64 +207,89 @@ local function others()
 
   -- Sliding log -------------------------------------------------------------------------------------------------
 
-  -- No entry is longer, so the last one is found from the end.
-  local ENTRY = 34
+  -- Its time, its units, and the sum of all units up to it; nothing when it is damaged.
+  local function log_entry(key, index)
+    local at_ms, units, sum = match(redis.call('LINDEX', key, index) or '', '^(%d+) (%d+) (%d+)$')
+    if sum and sum + 0 <= MAX_EXACT then
+      return at_ms + 0, units + 0, sum + 0
+    end
+  end
 
-  -- Where the first entry begins whose time (field 1) or sum (field 2) is beyond a bound; behind the end when none is.
-  -- Both rise, so it is found by halving: a long log costs a few looks.
-  local function log_beyond(log, field, bound)
-    local low, high = 1, #log + 1
-    while low < high do
-      local middle = low + quotient(high - low, 2)
-      local at_ms, sum, behind = match(log, ' (%d+):(%d+)()', middle)
-      if at_ms and (field == 1 and at_ms or sum) + 0 <= bound then
-        low = behind
+  -- The first entry from `low` to `high` whose time, or else sum, is beyond a bound; high + 1 when none is. Both
+  -- rise along the log, and it is mostly near `low`: so the steps grow until one is too far, and then are halved.
+  local function log_beyond(key, by_time, bound, low, high)
+    local step, behind, growing = 1, high + 1, true
+    while low < behind do
+      local probe = growing and min(low + step, behind) - 1 or low + quotient(behind - low, 2)
+      local at_ms, _, sum = log_entry(key, probe)
+      if at_ms and (by_time and at_ms or sum) <= bound then
+        low, step = probe + 1, step * 2
       else
-        high = middle
+        behind, growing = probe, false
       end
     end
     return low
   end
 
-  -- x, y, z: the entries that count, the sum of what is gone, and that of all.
-  local function log_at(value, limit, window_ms)
-    local gone, log = match(value, '^sl (%d+)( %d+:.*)$')
-    local at_ms, sum = match(log or '', ' (%d+):(%d+)$', -ENTRY)
-    if at_ms and at_ms + 0 > now_ms + TTL_SLACK_MS then
+  -- x: the log as far as it counts, from entry `first` to `last` of `length`.
+  local function log_at(_, limit, window_ms, _, key)
+    local length = redis.pcall('LLEN', key)
+    -- What is no log at all is cleared away before the first entry.
+    local none = { length = length == 0 and 0 or 1, gone = 0, sum = 0 }
+    if type(length) ~= 'number' or length == 0 then
+      return limit, none
+    end
+    local last = length - 1
+    local at_ms, units, sum = log_entry(key, last)
+    if at_ms and at_ms > now_ms + TTL_SLACK_MS then
       -- Of a clock that was set back.
-      log = sub(log, 1, log_beyond(log, 1, now_ms + TTL_SLACK_MS) - 1)
-      at_ms, sum = match(log, ' (%d+):(%d+)$', -ENTRY)
+      last = log_beyond(key, true, now_ms + TTL_SLACK_MS, 0, last) - 1
+      at_ms, units, sum = log_entry(key, last)
     end
-    if not at_ms or at_ms + 0 <= now_ms - window_ms or sum + 0 > MAX_EXACT or gone + 0 > sum + 0 then
-      return limit, '', 0, 0
+    if not at_ms or last < 0 or at_ms <= now_ms - window_ms then
+      return limit, none
     end
-    if match(log, '^ (%d+)') + 0 <= now_ms - window_ms then
-      local first = log_beyond(log, 1, now_ms - window_ms)
-      gone = match(sub(log, max(first - ENTRY, 1), first - 1), ':(%d+)$') or sum
-      log = sub(log, first)
+    local first = log_beyond(key, true, now_ms - window_ms, 0, last)
+    local first_ms, first_units, first_sum = log_entry(key, first)
+    if not first_ms or first_units > first_sum or first_sum > sum then
+      return limit, none
     end
-    return limit - (sum - gone), log, gone + 0, sum + 0
+    local gone = first_sum - first_units
+    return limit - (sum - gone),
+      { length = length, first = first, last = last, gone = gone, sum = sum, at_ms = at_ms, units = units }
   end
 
-  local function log_after(log, gone, sum, units, cost, limit, window_ms)
-    local last, at_ms = match(log, '() (%d+):%d+$', -ENTRY)
-    if units > 0 then
-      if last and at_ms + 0 >= now_ms then
-        log = sub(log, 1, last - 1)
-      else
-        at_ms = now_ms
-      end
-      sum = sum + units
-      log = log .. format(' %.0f:%.0f', at_ms, sum)
+  local function log_after(log, _, _, units, cost, limit, window_ms, _, key)
+    local sum, at_ms = log.sum + units, log.at_ms
+    if units > 0 and not (at_ms and at_ms >= now_ms) then
+      at_ms = now_ms
     end
-    local remaining, wait_ms = max(limit - (sum - gone), 0), 0
+    local remaining, wait_ms = max(limit - (sum - log.gone), 0), 0
     if cost > remaining then
-      -- When enough of the oldest have left.
-      local leaves = log_beyond(log, 2, sum + cost - limit - 1)
-      wait_ms = (match(log, ' (%d+)', leaves) or now_ms) + window_ms - now_ms
+      -- When enough of the oldest have left; the last one may be what is being spent.
+      local leaves_ms
+      if log.first then
+        leaves_ms = log_entry(key, log_beyond(key, false, sum + cost - limit - 1, log.first, log.last))
+      end
+      wait_ms = max((leaves_ms or at_ms) + window_ms - now_ms, 1)
     end
-    return remaining, at_ms and at_ms + window_ms - now_ms or 0, wait_ms,
-      units > 0 and format('sl %.0f', gone) .. log
+    local reset_ms = at_ms and at_ms + window_ms - now_ms or 0
+    if units > 0 then
+      if not log.first then
+        if log.length > 0 then
+          redis.call('DEL', key)
+        end
+      elseif log.first > 0 or log.last < log.length - 1 then
+        redis.call('LTRIM', key, log.first, log.last)
+      end
+      if log.at_ms == at_ms then
+        redis.call('LSET', key, -1, format('%.0f %.0f %.0f', at_ms, log.units + units, sum))
+      else
+        redis.call('RPUSH', key, format('%.0f %.0f %.0f', at_ms, units, sum))
+      end
+      redis.call('PEXPIRE', key, reset_ms + TTL_SLACK_MS)
+    end
+    return remaining, reset_ms, wait_ms
   end
 
   -- GCRA, and the leaky bucket as a queue -----------------------------------------------------------------------
@@ -310,7 +334,7 @@ local stored = redis.call('MGET', unpack(KEYS))
 local made
 
 -- First what is left under each limit, and how many of the hits all that enforce have room for. What is left of the
--- values stands meanwhile in the places of the answer.
+-- values stands meanwhile in the places of the answer, and the numbers in those of their texts.
 local admitted = ARGV[1] + 0
 local answer = { admitted, 0 }
 local watching, rooms = ARGV[2], nil
@@ -328,7 +352,9 @@ for i = 1, #KEYS do
     made = made or others()
     at = made[kind][1]
   end
-  local left, x, y, z = at(stored[i] or '', ARGV[arg + 2] + 0, ARGV[arg + 3] + 0, ARGV[arg + 4] + 0)
+  local n1, n2, n3 = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0, ARGV[arg + 4] + 0
+  ARGV[arg + 1], ARGV[arg + 2], ARGV[arg + 3], ARGV[arg + 4] = cost, n1, n2, n3
+  local left, x, y, z = at(stored[i] or '', n1, n2, n3, KEYS[i])
   answer[3 * i], answer[3 * i + 1], answer[3 * i + 2] = x, y or 0, z or 0
   local room = left > 0 and (left - left % cost) / cost or 0
   if rooms and byte(watching, i) == 49 then
@@ -342,7 +368,7 @@ answer[1] = admitted
 -- Then what that leaves, and if anything was admitted, its record.
 for i = 1, #KEYS do
   local arg = 5 * i - 2
-  local kind, cost, after = ARGV[arg], ARGV[arg + 1] + 0, nil
+  local kind, cost, after = ARGV[arg], ARGV[arg + 1], nil
   if kind == 'tb' then
     after = bucket_after
   elseif kind == 'fw' then
@@ -354,7 +380,7 @@ for i = 1, #KEYS do
   local counted = watched and min(admitted, watched) or admitted
   local remaining, reset_ms, wait_ms, value, turn_ms = after(
     answer[3 * i], answer[3 * i + 1], answer[3 * i + 2],
-    cost * counted, cost, ARGV[arg + 2] + 0, ARGV[arg + 3] + 0, ARGV[arg + 4] + 0)
+    cost * counted, cost, ARGV[arg + 2], ARGV[arg + 3], ARGV[arg + 4], KEYS[i])
   if value then
     redis.call('SET', KEYS[i], value, 'PX', reset_ms + TTL_SLACK_MS)
     if kind == 'lq' and not watched then

@@ -151,8 +151,9 @@ impl Scripted {
         let mut redis = ::redis::Client::open(server.url()).unwrap().get_connection().unwrap();
         let source = DECIDE
             .replace("redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }")
-            .replace(", 'PX', reset_ms + TTL_SLACK_MS)", ")");
-        assert!(!source.contains("'TIME'") && !source.contains("'PX'"));
+            .replace(", 'PX', reset_ms + TTL_SLACK_MS)", ")")
+            .replace("redis.call('PEXPIRE', key, reset_ms + TTL_SLACK_MS)", "");
+        assert!(!source.contains("'TIME'") && !source.contains("'PX'") && !source.contains("'PEXPIRE'"));
         let script = Script::of(source);
         let _: Value = script.load().query(&mut redis).unwrap();
         Self { _server: server, redis, script }
