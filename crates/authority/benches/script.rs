@@ -2,8 +2,8 @@
 //!
 //! Against a Redis of its own, in batches of 64 checks of as many tenants: decisions by 1, 3, 5 and 16 rules, and by
 //! one rule of each algorithm, beside the same number of plain `SET`s and of `INCR` with `EXPIRE`. All admit, so all
-//! write. Two figures each: microseconds that Redis itself spent (`INFO commandstats`), and the time until all answers
-//! were back, the median of the batches. Ratios are to `SET` of the same run; a ratio survives another machine.
+//! write. Two figures each, medians of rounds in which every case has its turn: microseconds that Redis itself spent
+//! (`INFO commandstats`), and the time until the answers were back. Ratios are to `SET` of the same run.
 
 use redis::aio::MultiplexedConnection;
 use std::time::{Duration, Instant};
@@ -11,7 +11,10 @@ use weir_authority::{DecideBatch, Store};
 use weir_testkit::Redis;
 use weir_wire::{ChargeRef, Check, DecideRequest, MAX_CHECKS, Numbers, Outcome, RuleLimit, Subject, Tag, VERSION};
 
-const BATCHES: usize = 400;
+const ROUNDS: usize = 21;
+
+/// Of 64, in each round.
+const BATCHES: usize = 20;
 
 /// Room for everything that a run asks for.
 const ROOM: u64 = 9_000;
@@ -43,72 +46,80 @@ fn batch(name: &str, rules: &[Numbers]) -> DecideBatch {
     DecideBatch::try_from(DecideRequest { version: VERSION, limits: limits.collect(), checks }).expect("a batch")
 }
 
-/// A Redis with who measures it.
-struct Bench {
-    store: Store,
-    redis: MultiplexedConnection,
-    set: Option<Figures>,
+/// What is measured, once for each of 64 tenants.
+enum Case {
+    Decisions(DecideBatch),
+    Commands(redis::Pipeline, &'static [&'static str]),
 }
 
-/// For one of a batch.
+/// Nanoseconds for one of a batch.
 #[derive(Clone, Copy)]
 struct Figures {
-    in_redis_ns: u128,
-    answered_ns: u128,
+    in_redis: u128,
+    answered: u128,
 }
 
-impl Bench {
-    async fn decisions(&mut self, name: &str, rules: &[Numbers]) {
-        let batch = batch(name, rules);
-        self.reset().await;
-        let mut took = Vec::with_capacity(BATCHES);
-        for _ in 0..BATCHES {
-            let started = Instant::now();
-            let outcomes = self.store.decide(&batch).await;
-            took.push(started.elapsed());
-            assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Verdict(verdict) if verdict.admitted == 1)));
+fn cases() -> Vec<(String, Case)> {
+    let commands = |add: &dyn Fn(&mut redis::Pipeline, String)| {
+        let mut pipeline = redis::pipe();
+        (0..MAX_CHECKS).for_each(|tenant| add(&mut pipeline, format!("w:{{t:tenant {tenant}}}:R0")));
+        pipeline
+    };
+    let set = commands(&|pipeline, key| {
+        pipeline.cmd("SET").arg(key).arg("tb 19000 0 1706745600000").arg("PX").arg(60_000);
+    });
+    let incr = commands(&|pipeline, key| {
+        pipeline.cmd("INCR").arg(format!("{key} incr")).cmd("EXPIRE").arg(format!("{key} incr")).arg(60);
+    });
+    let mut cases = vec![
+        ("SET".to_owned(), Case::Commands(set, &["set"])),
+        ("INCR + EXPIRE".to_owned(), Case::Commands(incr, &["incr", "expire"])),
+    ];
+    for count in [1, 3, 5, 16] {
+        // The kinds that most rules are of, over and over.
+        let rules: Vec<Numbers> = kinds().iter().take(2).map(|(_, numbers)| *numbers).cycle().take(count).collect();
+        cases.push((format!("{count} rules"), Case::Decisions(batch(&format!("{count} rules"), &rules))));
+    }
+    let mixed: Vec<Numbers> = kinds().iter().take(5).map(|(_, numbers)| *numbers).collect();
+    cases.push(("5 kinds of rules".to_owned(), Case::Decisions(batch("mixed", &mixed))));
+    cases.extend(kinds().into_iter().map(|(name, numbers)| (name.to_owned(), Case::Decisions(batch(name, &[numbers])))));
+    cases
+}
+
+async fn measure(store: &Store, redis: &mut MultiplexedConnection, case: &Case) -> Figures {
+    let _: () = redis::cmd("CONFIG").arg("RESETSTAT").query_async(redis).await.expect("reset");
+    let started = Instant::now();
+    for _ in 0..BATCHES {
+        match case {
+            Case::Decisions(batch) => {
+                let admitted = |outcome: &Outcome| matches!(outcome, Outcome::Verdict(verdict) if verdict.admitted == 1);
+                assert!(store.decide(batch).await.iter().all(admitted));
+            }
+            Case::Commands(pipeline, _) => {
+                let _: redis::Value = pipeline.query_async(redis).await.expect("answers");
+            }
         }
-        self.report(name, took, &["evalsha"]).await;
     }
+    let took = started.elapsed();
+    let info: String = redis::cmd("INFO").arg("commandstats").query_async(redis).await.expect("figures");
+    let spent_us = |command: &&str| -> u128 {
+        let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:"))).expect("was called");
+        let usec = line.split(',').find_map(|field| field.strip_prefix("usec=")).expect("its time");
+        usec.parse().expect("a number")
+    };
+    let commands: &[&str] = match case {
+        Case::Decisions(_) => &["evalsha"],
+        Case::Commands(_, commands) => commands,
+    };
+    let decisions = (BATCHES * MAX_CHECKS) as u128;
+    Figures { in_redis: commands.iter().map(spent_us).sum::<u128>() * 1_000 / decisions, answered: took.as_nanos() / decisions }
+}
 
-    async fn commands(&mut self, name: &str, stats: &[&str], add: impl Fn(&mut redis::Pipeline, usize)) {
-        self.reset().await;
-        let mut took = Vec::with_capacity(BATCHES);
-        for _ in 0..BATCHES {
-            let mut pipeline = redis::pipe();
-            (0..MAX_CHECKS).for_each(|tenant| add(&mut pipeline, tenant));
-            let started = Instant::now();
-            let _: redis::Value = pipeline.query_async(&mut self.redis).await.expect("answers");
-            took.push(started.elapsed());
-        }
-        self.report(name, took, stats).await;
-    }
-
-    async fn reset(&mut self) {
-        let _: () = redis::cmd("CONFIG").arg("RESETSTAT").query_async(&mut self.redis).await.expect("reset");
-    }
-
-    async fn report(&mut self, name: &str, mut took: Vec<Duration>, stats: &[&str]) {
-        let info: String = redis::cmd("INFO").arg("commandstats").query_async(&mut self.redis).await.expect("figures");
-        let spent_us = |command: &&str| -> u128 {
-            let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:"))).expect("was called");
-            let usec = line.split(',').find_map(|field| field.strip_prefix("usec=")).expect("its time");
-            usec.parse().expect("a number")
-        };
-        took.sort_unstable();
-        let figures = Figures {
-            in_redis_ns: stats.iter().map(spent_us).sum::<u128>() * 1_000 / (BATCHES * MAX_CHECKS) as u128,
-            answered_ns: took[took.len() / 2].as_nanos() / MAX_CHECKS as u128,
-        };
-        let set = *self.set.get_or_insert(figures);
-        println!(
-            "{name:<18} {:>10} {:>8} {:>14} {:>8}",
-            hundredths(figures.in_redis_ns, 1_000),
-            hundredths(figures.in_redis_ns, set.in_redis_ns),
-            hundredths(figures.answered_ns, 1_000),
-            hundredths(figures.answered_ns, set.answered_ns),
-        );
-    }
+/// The median of the rounds.
+fn median(rounds: &[Figures], of: impl Fn(&Figures) -> u128) -> u128 {
+    let mut figures: Vec<u128> = rounds.iter().map(of).collect();
+    figures.sort_unstable();
+    figures[figures.len() / 2]
 }
 
 fn hundredths(number: u128, unit: u128) -> String {
@@ -116,40 +127,38 @@ fn hundredths(number: u128, unit: u128) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
+async fn run() {
+    let server = Redis::start().expect("a Redis");
+    let store = Store::redis_at(&server.url(), Duration::from_secs(10)).expect("an address");
+    while store.readiness().is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let client = redis::Client::open(server.url()).expect("an address");
+    let mut redis = client.get_multiplexed_async_connection().await.expect("a connection");
+
+    let cases = cases();
+    let mut rounds: Vec<Vec<Figures>> = cases.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
+    for _ in 0..ROUNDS {
+        for ((_, case), figures) in cases.iter().zip(&mut rounds) {
+            figures.push(measure(&store, &mut redis, case).await);
+        }
+    }
+    let [set, ..] = rounds.as_slice() else { return };
+    let (set_in_redis, set_answered) = (median(set, |set| set.in_redis), median(set, |set| set.answered));
+    println!("{:<18} {:>10} {:>8} {:>14} {:>8}", "for one decision", "Redis, us", "to SET", "answered, us", "to SET");
+    for ((name, _), figures) in cases.iter().zip(&rounds) {
+        let (in_redis, answered) = (median(figures, |of| of.in_redis), median(figures, |of| of.answered));
+        println!(
+            "{name:<18} {:>10} {:>8} {:>14} {:>8}",
+            hundredths(in_redis, 1_000),
+            hundredths(in_redis, set_in_redis),
+            hundredths(answered, 1_000),
+            hundredths(answered, set_answered),
+        );
+    }
+}
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let server = Redis::start().expect("a Redis");
-        let store = Store::redis_at(&server.url(), Duration::from_secs(10)).expect("an address");
-        while store.readiness().is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        let client = redis::Client::open(server.url()).expect("an address");
-        let redis = client.get_multiplexed_async_connection().await.expect("a connection");
-        let mut bench = Bench { store, redis, set: None };
-
-        println!("{:<18} {:>10} {:>8} {:>14} {:>8}", "for one decision", "Redis, us", "to SET", "answered, us", "to SET");
-        let key = |name: &str, tenant: usize| format!("w:{{t:{name} {tenant}}}:R0");
-        let set = |pipeline: &mut redis::Pipeline, tenant: usize| {
-            pipeline.cmd("SET").arg(key("set", tenant)).arg("tb 19000 0 1706745600000").arg("PX").arg(60_000);
-        };
-        // Once to warm up.
-        bench.commands("SET (warming up)", &["set"], set).await;
-        bench.set = None;
-        bench.commands("SET", &["set"], set).await;
-        bench
-            .commands("INCR + EXPIRE", &["incr", "expire"], |pipeline, tenant| {
-                let key = key("incr", tenant);
-                pipeline.cmd("INCR").arg(&key).cmd("EXPIRE").arg(&key).arg(60);
-            })
-            .await;
-        for count in [1, 3, 5, 16] {
-            // The kinds that most rules are of, over and over; logs apart.
-            let rules: Vec<Numbers> = kinds().iter().take(6).map(|(_, numbers)| *numbers).cycle().take(count).collect();
-            bench.decisions(&format!("{count} rules"), &rules).await;
-        }
-        for (name, numbers) in kinds() {
-            bench.decisions(name, &[numbers]).await;
-        }
-    });
+    runtime.block_on(run());
 }
