@@ -67,6 +67,7 @@ token: playground ## Print a token: make -s token TENANT=atlas USER=U-17
 bench: filter $(ENVOY_NEEDED) redis-server wrk ## Measure: requests/s and latency with and without Weir; BENCH=--json for JSON
 	@$(call say,building what is measured)
 	@cargo build --quiet -p weir-empty-filter --target wasm32-wasip1 --profile wasm >&2
+	@cp $(TARGET_DIR)/wasm32-wasip1/wasm/weir_empty_filter.wasm $(dir $(FILTER))
 	@cargo build --quiet --release -p weir-authority -p weir-benches >&2
 	@exec $(TARGET_DIR)/release/weir-benches $(BENCH)
 
