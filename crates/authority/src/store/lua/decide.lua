@@ -269,7 +269,9 @@ local function others()
       -- When enough of the oldest have left; the last one may be what is being spent.
       local leaves_ms
       if log.first then
-        leaves_ms = log_entry(key, log_beyond(key, false, sum + cost - limit - 1, log.first, log.last))
+        local index = log_beyond(key, false, sum + cost - limit - 1, log.first, log.last)
+        -- Behind the last one may still stand those that a clock set back has left behind.
+        leaves_ms = index <= log.last and log_entry(key, index) or nil
       end
       wait_ms = max((leaves_ms or at_ms) + window_ms - now_ms, 1)
     end

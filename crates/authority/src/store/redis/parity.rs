@@ -262,3 +262,30 @@ fn every_month_of_a_century_begins_alike() {
         now_ms = end_ms;
     }
 }
+
+/// Around the ends of windows, with a clock that swings by a little more than the slack: random sequences seldom are there.
+#[test]
+fn a_clock_that_swings_at_a_boundary_is_counted_alike() {
+    // The first of a month, and a multiple of ten seconds.
+    const BOUNDARY_MS: u64 = 1_706_745_600_000;
+    let mut scripted = Scripted::start();
+    for numbers in [
+        Numbers::FixedWindow { limit: 20, window_ms: 10_000 },
+        Numbers::CalendarMonth { limit: 20 },
+        Numbers::SlidingWindow { limit: 20, window_ms: 10_000 },
+        Numbers::SlidingLog { limit: 20, window_ms: 10_000 },
+        Numbers::Gcra { burst: 20, refill: 2, period_ms: 1_000 },
+    ] {
+        scripted.flush();
+        let rule = RuleLimit { rule: "A".to_owned(), numbers };
+        let mut model = Model::default();
+        for nth in 0..2_000_u64 {
+            // Twenty moments from 1.1 s before each boundary to 1.1 s after it, in an order that jumps about.
+            let now_ms = BOUNDARY_MS + nth / 20 % 7 * 10_000 + nth * nth * 367 % 2_200 - 1_100;
+            let hits = u32::try_from(nth * 7 % 5).unwrap();
+            let step = Step { jump: Jump::By(0), hits, charges: vec![(rule.clone(), Subject::Whole, 1 + nth % 3, false)] };
+            let batch = batch(&step).unwrap();
+            assert_eq!(scripted.decide(&batch, now_ms), model.decide(&batch, now_ms), "{numbers:?}, step {nth} at {now_ms} ms");
+        }
+    }
+}
